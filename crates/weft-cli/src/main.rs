@@ -1,0 +1,3 @@
+//! The program `weft`.
+
+fn main() {}

@@ -1,0 +1,14 @@
+//! Weft: finite elements with forms as data.
+//!
+//! Modules build on one another in this order and never the other way:
+//! [`memory`] ← [`geometry`] ← [`element`]/[`space`] ← [`field`] ← [`form`] ← [`assemble`] ← [`solve`].
+
+pub mod assemble;
+pub mod element;
+pub mod field;
+pub mod form;
+pub mod geometry;
+pub mod memory;
+pub mod solve;
+pub mod space;
+pub mod sparse;
