@@ -1,1 +1,266 @@
-//! Under construction.
+//! Function spaces: an element, a value shape, and the numbering of their nodes on a geometry.
+//!
+//! [`Space`] is a cheap handle. A space points at its geometry and never the other way, and
+//! it keeps the topology that it was numbered on: after [`crate::geometry::Mesh::rebuild`]
+//! it refers to the mesh as it was, and assembly says so instead of mixing the two.
+
+mod numbering;
+mod value;
+
+pub use value::ValueKind;
+
+use crate::element::{ElementError, Lagrange, NodeFamily};
+use crate::form::Shape;
+use crate::geometry::{Geometry, Topology};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use thiserror::Error;
+
+/// What can be wrong with a space or with a request to it.
+#[derive(Debug, Error)]
+pub enum SpaceError {
+    /// The element does not exist.
+    #[error(transparent)]
+    Element(#[from] ElementError),
+    /// A value of this shape cannot be stored.
+    #[error("a value needs between 1 and 16 components, got {0}")]
+    ValueSize(usize),
+    /// More nodes than a 32-bit index can hold.
+    #[error("the space would have {0} nodes; at most {max} are supported", max = u32::MAX)]
+    TooManyNodes(u64),
+    /// A continuous space needs at least degree 1.
+    #[error("a continuous space needs degree 1 or more; use `.discontinuous()` for degree 0")]
+    ContinuousDegreeZero,
+    /// No group of this name.
+    #[error("no group of {what} is called \"{name}\"; the mesh has {known}")]
+    UnknownTag {
+        /// What was looked for: sides or vertices.
+        what: &'static str,
+        /// The name asked for.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
+}
+
+#[derive(Debug)]
+struct Inner {
+    id: u64,
+    geometry: Arc<dyn Geometry>,
+    topology: Arc<Topology>,
+    element: Lagrange,
+    continuous: bool,
+    value: ValueKind,
+    nodes: Arc<numbering::Nodes>,
+}
+
+/// A function space on a geometry. Cloning copies a handle.
+///
+/// Degrees of freedom are numbered node by node: the components of one node are neighbours.
+#[derive(Clone, Debug)]
+pub struct Space(Arc<Inner>);
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+impl Space {
+    /// Continuous scalar Lagrange space of degree 1 to 6 with Lobatto nodes.
+    pub fn lagrange<G>(geometry: &G, degree: usize) -> Result<Space, SpaceError>
+    where
+        G: Geometry + Clone + 'static,
+    {
+        Space::on(Arc::new(geometry.clone()), degree, NodeFamily::Lobatto, true)
+    }
+
+    /// Discontinuous scalar Lagrange space: every cell has nodes of its own. Degree 0 to 6.
+    pub fn discontinuous<G>(geometry: &G, degree: usize) -> Result<Space, SpaceError>
+    where
+        G: Geometry + Clone + 'static,
+    {
+        Space::on(Arc::new(geometry.clone()), degree, NodeFamily::Lobatto, false)
+    }
+
+    /// Scalar Lagrange space with every choice spelt out.
+    pub fn on(
+        geometry: Arc<dyn Geometry>,
+        degree: usize,
+        family: NodeFamily,
+        continuous: bool,
+    ) -> Result<Space, SpaceError> {
+        if continuous && degree == 0 {
+            return Err(SpaceError::ContinuousDegreeZero);
+        }
+        let element = Lagrange::new(geometry.cell_kind(), degree, family)?;
+        let topology = geometry.topology();
+        let nodes = numbering::Nodes::new(&*geometry, &topology, &element, continuous)?;
+        Ok(Space(Arc::new(Inner {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            geometry,
+            topology,
+            element,
+            continuous,
+            value: ValueKind::Scalar,
+            nodes: Arc::new(nodes),
+        })))
+    }
+
+    /// The same nodes with a vector of `n` components at each.
+    pub fn vector(&self, n: usize) -> Result<Space, SpaceError> {
+        self.with_value(ValueKind::Vector(n))
+    }
+
+    /// The same nodes with a `rows × columns` matrix at each.
+    pub fn matrix(&self, rows: usize, columns: usize) -> Result<Space, SpaceError> {
+        self.with_value(ValueKind::Matrix(rows, columns))
+    }
+
+    /// The same nodes with a symmetric `n × n` tensor at each, `n` = 2 or 3.
+    pub fn symmetric(&self, n: usize) -> Result<Space, SpaceError> {
+        self.with_value(ValueKind::Symmetric(n))
+    }
+
+    /// The same nodes with another kind of value at each.
+    pub fn with_value(&self, value: ValueKind) -> Result<Space, SpaceError> {
+        value.validate()?;
+        let s = &self.0;
+        Ok(Space(Arc::new(Inner {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            geometry: s.geometry.clone(),
+            topology: s.topology.clone(),
+            element: s.element.clone(),
+            continuous: s.continuous,
+            value,
+            nodes: s.nodes.clone(),
+        })))
+    }
+
+    /// The geometry the space lives on.
+    pub fn geometry(&self) -> &Arc<dyn Geometry> {
+        &self.0.geometry
+    }
+
+    /// The topology the nodes were numbered on.
+    pub fn topology(&self) -> &Arc<Topology> {
+        &self.0.topology
+    }
+
+    /// The scalar element.
+    pub fn element(&self) -> &Lagrange {
+        &self.0.element
+    }
+
+    /// Polynomial degree of the element.
+    pub fn degree(&self) -> usize {
+        self.0.element.degree()
+    }
+
+    /// Whether functions of the space are continuous across cells.
+    pub fn is_continuous(&self) -> bool {
+        self.0.continuous
+    }
+
+    /// Kind of value at each node.
+    pub fn value(&self) -> ValueKind {
+        self.0.value
+    }
+
+    /// Shape of a value of the space.
+    pub fn shape(&self) -> Shape {
+        self.0.value.shape()
+    }
+
+    /// Degrees of freedom at each node.
+    pub fn components(&self) -> usize {
+        self.0.value.components()
+    }
+
+    /// Number of nodes.
+    pub fn node_count(&self) -> usize {
+        self.0.nodes.count
+    }
+
+    /// Number of degrees of freedom: nodes × components.
+    pub fn dof_count(&self) -> usize {
+        self.node_count() * self.components()
+    }
+
+    /// Nodes of each cell.
+    pub fn nodes_per_cell(&self) -> usize {
+        self.0.element.node_count()
+    }
+
+    /// Global node numbers of cell `cell`, in the element's local order.
+    ///
+    /// # Panics
+    /// If `cell` is not a cell of the geometry.
+    pub fn cell_nodes(&self, cell: usize) -> &[u32] {
+        let n = self.nodes_per_cell();
+        &self.0.nodes.cell_nodes[cell * n..(cell + 1) * n]
+    }
+
+    /// Positions of all nodes on the geometry as it is now.
+    pub fn node_positions(&self) -> Vec<[f64; 3]> {
+        self.0.nodes.positions(&*self.0.geometry, &self.0.element)
+    }
+
+    /// Nodes on the sides called `tag`, or the vertices called so if no sides are; sorted.
+    pub fn tagged_nodes(&self, tag: &str) -> Result<Vec<u32>, SpaceError> {
+        let tags = self.0.geometry.tags();
+        let mut nodes = Vec::new();
+        if let Some(sides) = tags.sides(tag) {
+            for &side in sides {
+                nodes.extend(self.side_nodes(side as usize));
+            }
+        } else if let Some(vertices) = tags.vertices(tag) {
+            for &vertex in vertices {
+                nodes.extend(self.vertex_nodes(vertex));
+            }
+        } else {
+            let mut known: Vec<String> = tags.side_names().map(|n| format!("\"{n}\"")).collect();
+            known.extend(tags.vertex_names().map(|n| format!("\"{n}\"")));
+            return Err(SpaceError::UnknownTag {
+                what: "sides or vertices",
+                name: tag.to_owned(),
+                known: if known.is_empty() { "none".to_owned() } else { known.join(", ") },
+            });
+        }
+        nodes.sort_unstable();
+        nodes.dedup();
+        Ok(nodes)
+    }
+
+    /// Nodes on side `side`, of both neighbours if the space is discontinuous.
+    pub fn side_nodes(&self, side: usize) -> impl Iterator<Item = u32> + '_ {
+        let cells = self.0.topology.side_cells(side);
+        let locals = self.0.topology.side_locals(side);
+        let both = if cells[0] == cells[1] { 1 } else { 2 };
+        (0..both).flat_map(move |k| {
+            let nodes = self.cell_nodes(cells[k] as usize);
+            self.0.element.closure_nodes(locals[k] as usize).iter().map(move |&i| nodes[i as usize])
+        })
+    }
+
+    /// Nodes at a vertex: one, or one a cell if the space is discontinuous.
+    fn vertex_nodes(&self, vertex: u32) -> Vec<u32> {
+        let mut found = Vec::new();
+        for &cell in self.0.topology.vertex_cells(vertex as usize) {
+            let vertices = self.0.topology.cell_vertices(cell as usize);
+            let Some(local) = vertices.iter().position(|&v| v == vertex) else { continue };
+            for &i in self.0.element.entity_nodes(0, local) {
+                found.push(self.cell_nodes(cell as usize)[i as usize]);
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Whether both handles name the same space.
+    pub fn same(&self, other: &Space) -> bool {
+        self.0.id == other.0.id
+    }
+
+    /// A number that no other space of this process has.
+    pub fn id(&self) -> u64 {
+        self.0.id
+    }
+}

@@ -1,0 +1,40 @@
+//! Errors of assembly.
+
+use crate::element::ElementError;
+use crate::form::FormError;
+use thiserror::Error;
+
+/// Why a form could not be planned or assembled.
+#[derive(Debug, Error)]
+pub enum AssembleError {
+    /// The form or expression is wrong.
+    #[error(transparent)]
+    Form(#[from] FormError),
+    /// No quadrature rule or shape function for the request.
+    #[error("{context}: {source}")]
+    Element {
+        /// The integrand concerned.
+        context: String,
+        /// What is missing.
+        source: ElementError,
+    },
+    /// The mesh was rebuilt after a space or plan was made on it.
+    #[error("the mesh was rebuilt after the space was made on it; make the space and the plan again")]
+    MeshRebuilt,
+    /// The array or matrix to assemble into does not belong to the plan.
+    #[error("{what} has {got} entries where the plan has {expected}")]
+    Target {
+        /// Vector or matrix.
+        what: &'static str,
+        /// Entries given.
+        got: usize,
+        /// Entries of the plan.
+        expected: usize,
+    },
+    /// More matrix entries than the plan can address.
+    #[error("the matrix would have {0} blocks; a plan addresses at most {max}", max = u32::MAX)]
+    TooManyEntries(u64),
+    /// A cell with zero or infinite size, met during assembly.
+    #[error("an integral is not a finite number; the integrand is `{0}`")]
+    NotFinite(String),
+}

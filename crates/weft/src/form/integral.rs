@@ -1,0 +1,234 @@
+//! Forms: sums of integrals over cells, boundary sides and interior sides.
+
+use super::error::FormError;
+use super::expr::{Expr, Held};
+use crate::field::Field;
+use crate::geometry::Geometry;
+use crate::space::Space;
+use std::sync::Arc;
+
+/// Kind of elements that an integral runs over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DomainKind {
+    /// Cells (`dx`).
+    Cells,
+    /// Sides with one cell (`ds`).
+    BoundarySides,
+    /// Sides between two cells (`dS`).
+    InteriorSides,
+}
+
+/// Which elements of the kind take part.
+#[derive(Clone, Debug)]
+pub enum Subset {
+    /// All of them.
+    All,
+    /// Those in any of the named groups.
+    Tagged(Vec<String>),
+    /// Those listed: cell or side numbers of the geometry. The list is owned, so it cannot
+    /// dangle.
+    Listed(Arc<[u32]>),
+}
+
+/// Where to integrate, and how finely.
+#[derive(Clone, Debug)]
+pub struct Measure {
+    pub(crate) kind: DomainKind,
+    pub(crate) geometry: Arc<dyn Geometry>,
+    pub(crate) subset: Subset,
+    pub(crate) degree: Option<usize>,
+}
+
+impl Measure {
+    pub(crate) fn new(kind: DomainKind, geometry: Arc<dyn Geometry>) -> Measure {
+        Measure { kind, geometry, subset: Subset::All, degree: None }
+    }
+
+    /// All cells.
+    pub fn cells<G: Geometry + Clone + 'static>(geometry: &G) -> Measure {
+        Measure::new(DomainKind::Cells, Arc::new(geometry.clone()))
+    }
+
+    /// All sides of one cell only.
+    pub fn boundary<G: Geometry + Clone + 'static>(geometry: &G) -> Measure {
+        Measure::new(DomainKind::BoundarySides, Arc::new(geometry.clone()))
+    }
+
+    /// All sides between two cells.
+    pub fn interior<G: Geometry + Clone + 'static>(geometry: &G) -> Measure {
+        Measure::new(DomainKind::InteriorSides, Arc::new(geometry.clone()))
+    }
+
+    /// Only elements in the group `name` (of cells or of sides). Repeat to add groups.
+    pub fn tagged(mut self, name: &str) -> Measure {
+        match &mut self.subset {
+            Subset::Tagged(names) => names.push(name.to_owned()),
+            other => *other = Subset::Tagged(vec![name.to_owned()]),
+        }
+        self
+    }
+
+    /// Only the listed elements: cell or side numbers, in any order, without repetition.
+    pub fn listed(mut self, elements: impl Into<Arc<[u32]>>) -> Measure {
+        self.subset = Subset::Listed(elements.into());
+        self
+    }
+
+    /// Only elements whose entry in the mask is true; one entry for each cell or side.
+    pub fn masked(self, mask: &[bool]) -> Measure {
+        let listed: Vec<u32> =
+            (0..mask.len() as u32).filter(|&k| mask[k as usize]).collect();
+        self.listed(listed)
+    }
+
+    /// Use a rule exact to this degree instead of the estimated one.
+    pub fn degree(mut self, degree: usize) -> Measure {
+        self.degree = Some(degree);
+        self
+    }
+}
+
+/// One integrand over one domain.
+#[derive(Clone, Debug)]
+pub(crate) struct Integral {
+    pub measure: Measure,
+    pub integrand: Expr,
+}
+
+/// A sum of integrals that all hold the same test and trial functions.
+///
+/// Without arguments it is a functional, with a test function a linear form, with both a
+/// bilinear form.
+#[derive(Clone, Debug)]
+pub struct Form {
+    pub(crate) integrals: Vec<Integral>,
+    error: Option<FormError>,
+}
+
+impl Form {
+    /// The empty sum.
+    pub fn zero() -> Form {
+        Form { integrals: Vec::new(), error: None }
+    }
+
+    fn failed(error: FormError) -> Form {
+        Form { integrals: Vec::new(), error: Some(error) }
+    }
+
+    pub(crate) fn integral(integrand: &Expr, measure: Measure) -> Form {
+        if let Some(e) = integrand.error() {
+            return Form::failed(e.clone());
+        }
+        if !integrand.shape().is_scalar() {
+            return Form::failed(FormError::NotScalar {
+                expression: integrand.to_string(),
+                shape: integrand.shape().to_string(),
+            });
+        }
+        if integrand.is_zero() {
+            return Form::zero();
+        }
+        Form { integrals: vec![Integral { measure, integrand: integrand.clone() }], error: None }
+    }
+
+    /// `Ok` if every part is valid.
+    pub fn check(&self) -> Result<(), FormError> {
+        self.error.clone().map_or(Ok(()), Err)
+    }
+
+    pub(crate) fn held(&self) -> Held {
+        self.integrals.first().map(|i| i.integrand.held().clone()).unwrap_or_default()
+    }
+
+    /// Space of the test function, if there is one.
+    pub fn test_space(&self) -> Option<Space> {
+        self.held().test
+    }
+
+    /// Space of the trial function, if there is one.
+    pub fn trial_space(&self) -> Option<Space> {
+        self.held().trial
+    }
+
+    /// Whether no integral is left.
+    pub fn is_zero(&self) -> bool {
+        self.integrals.is_empty() && self.error.is_none()
+    }
+
+    fn combine(mut self, other: Form) -> Form {
+        if let Some(e) = self.error.or(other.error) {
+            return Form::failed(e);
+        }
+        self.error = None;
+        if let (Some(a), Some(b)) = (self.integrals.first(), other.integrals.first()) {
+            let sum = &a.integrand + &b.integrand;
+            if let Some(e) = sum.error() {
+                return Form::failed(e.clone());
+            }
+        }
+        self.integrals.extend(other.integrals);
+        self
+    }
+
+    fn map(&self, f: impl Fn(&Expr) -> Expr) -> Form {
+        let start = Form { integrals: Vec::new(), error: self.error.clone() };
+        self.integrals.iter().fold(start, |sum, i| {
+            sum.combine(Form::integral(&f(&i.integrand), i.measure.clone()))
+        })
+    }
+
+    /// Gateaux derivative of every integrand, see [`Expr::deriv`].
+    pub fn deriv(&self, field: &Field, direction: &Expr) -> Form {
+        self.map(|e| e.deriv(field, direction))
+    }
+
+    /// A bilinear form with `field` put in for the trial function: a linear form.
+    pub fn action(&self, field: &Field) -> Form {
+        self.map(|e| e.with_trial(field))
+    }
+}
+
+impl Expr {
+    /// Integral over all cells.
+    pub fn dx<G: Geometry + Clone + 'static>(&self, geometry: &G) -> Form {
+        Form::integral(self, Measure::cells(geometry))
+    }
+
+    /// Integral over the boundary sides called `tag`.
+    pub fn ds<G: Geometry + Clone + 'static>(&self, geometry: &G, tag: &str) -> Form {
+        Form::integral(self, Measure::boundary(geometry).tagged(tag))
+    }
+
+    /// Integral over any [`Measure`].
+    pub fn over(&self, measure: &Measure) -> Form {
+        Form::integral(self, measure.clone())
+    }
+}
+
+impl std::ops::Add for Form {
+    type Output = Form;
+    fn add(self, other: Form) -> Form {
+        self.combine(other)
+    }
+}
+
+impl std::ops::Sub for Form {
+    type Output = Form;
+    fn sub(self, other: Form) -> Form {
+        self.combine(-other)
+    }
+}
+
+impl std::ops::Neg for Form {
+    type Output = Form;
+    fn neg(self) -> Form {
+        self.map(|e| -e)
+    }
+}
+
+impl std::ops::Mul<Form> for f64 {
+    type Output = Form;
+    fn mul(self, form: Form) -> Form {
+        form.map(|e| self * e)
+    }
+}

@@ -1,0 +1,126 @@
+//! Numbering of the nodes of a Lagrange space.
+//!
+//! Continuous spaces on grids use one lattice, last axis fastest. On meshes the nodes are
+//! grouped: vertices, edges, faces, interiors (on quads: vertices, interiors, edges), and
+//! the order inside an entity follows its global vertex numbers, so that any degree conforms.
+
+use super::SpaceError;
+use crate::element::{CellKind, Lagrange};
+use crate::geometry::{Geometry, Topology};
+
+#[derive(Debug)]
+pub(super) struct Nodes {
+    pub count: usize,
+    pub cell_nodes: Vec<u32>,
+}
+
+impl Nodes {
+    pub fn new(
+        geometry: &dyn Geometry,
+        topology: &Topology,
+        element: &Lagrange,
+        continuous: bool,
+    ) -> Result<Nodes, SpaceError> {
+        let cells = topology.cell_count();
+        let n = element.node_count();
+        if !continuous {
+            let count = check(cells as u64 * n as u64)?;
+            return Ok(Nodes { count, cell_nodes: (0..count as u32).collect() });
+        }
+        if let Some(lattice) = geometry.lattice() {
+            return lattice_nodes(element.kind().dim(), element.degree(), lattice);
+        }
+        let kind = element.kind();
+        let per = |dim: usize| element.interior_count(dim) as u64;
+        let face_count = if kind.dim() == 3 { topology.side_count() } else { 0 };
+        let edge_count = if kind.dim() > 1 && per(1) > 0 { topology.edge_count() } else { 0 };
+        let sizes = [
+            topology.vertex_count() as u64,
+            edge_count as u64 * per(1),
+            face_count as u64 * if kind.dim() == 3 { per(2) } else { 0 },
+            cells as u64 * per(kind.dim()),
+        ];
+        let count = check(sizes.iter().sum())?;
+        // Group offsets for vertices, edges, faces, interiors.
+        let mut start = [0, sizes[0], sizes[0] + sizes[1], sizes[0] + sizes[1] + sizes[2]];
+        if kind == CellKind::Quad {
+            start[3] = sizes[0];
+            start[1] = sizes[0] + sizes[3];
+        }
+        let entities: Vec<_> = (0..n).map(|i| element.entity(i)).collect();
+        let mut cell_nodes = Vec::with_capacity(cells * n);
+        for cell in 0..cells {
+            let vertices = topology.cell_vertices(cell);
+            for (i, entity) in entities.iter().enumerate() {
+                let (group, index) = match entity.dim {
+                    0 => (0, vertices[entity.index] as u64),
+                    d if d == kind.dim() => (3, cell as u64),
+                    1 => (1, topology.cell_edges(cell)[entity.index] as u64),
+                    _ => (2, topology.cell_sides(cell)[entity.index] as u64),
+                };
+                let slot = element.slot(i, vertices) as u64;
+                cell_nodes.push((start[group] + index * per(entity.dim) + slot) as u32);
+            }
+        }
+        Ok(Nodes { count, cell_nodes })
+    }
+
+    /// Positions of the nodes through the map of the first cell that holds each.
+    pub fn positions(&self, geometry: &dyn Geometry, element: &Lagrange) -> Vec<[f64; 3]> {
+        let map = geometry.map();
+        let basis = crate::geometry::map_element(geometry.cell_kind(), map.degree);
+        let table = basis.tabulate(element.nodes());
+        let n = element.node_count();
+        let m = basis.node_count();
+        let mut positions = vec![[f64::NAN; 3]; self.count];
+        for (cell, nodes) in self.cell_nodes.chunks_exact(n).enumerate() {
+            let corners = &map.cell_nodes[cell * m..(cell + 1) * m];
+            for (i, &node) in nodes.iter().enumerate() {
+                if positions[node as usize][0].is_nan() {
+                    let mut x = [0.0; 3];
+                    for (k, &corner) in corners.iter().enumerate() {
+                        let weight = table.values[i * m + k];
+                        for d in 0..3 {
+                            x[d] += weight * map.nodes[corner as usize][d];
+                        }
+                    }
+                    positions[node as usize] = x;
+                }
+            }
+        }
+        positions
+    }
+}
+
+fn check(count: u64) -> Result<usize, SpaceError> {
+    if count >= u32::MAX as u64 { Err(SpaceError::TooManyNodes(count)) } else { Ok(count as usize) }
+}
+
+fn lattice_nodes(dim: usize, degree: usize, cells: [usize; 3]) -> Result<Nodes, SpaceError> {
+    let mut size = [1usize; 3];
+    let mut total = 1u64;
+    for d in 0..dim {
+        size[d] = cells[d] * degree + 1;
+        total = total.saturating_mul(size[d] as u64);
+    }
+    let count = check(total)?;
+    let local = |d: usize| if d < dim { degree + 1 } else { 1 };
+    let mut cell_nodes = Vec::new();
+    for cx in 0..cells[0] {
+        for cy in 0..if dim > 1 { cells[1] } else { 1 } {
+            for cz in 0..if dim > 2 { cells[2] } else { 1 } {
+                for i in 0..local(0) {
+                    for j in 0..local(1) {
+                        for k in 0..local(2) {
+                            let x = cx * degree + i;
+                            let y = cy * degree + j;
+                            let z = cz * degree + k;
+                            cell_nodes.push(((x * size[1] + y) * size[2] + z) as u32);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Ok(Nodes { count, cell_nodes })
+}
