@@ -57,6 +57,8 @@ const HEX_FACES: &[&[u8]] = &[
     &[4, 5, 6, 7],
 ];
 
+const LOCAL_VERTICES: &[u8; 8] = &[0, 1, 2, 3, 4, 5, 6, 7];
+
 impl CellKind {
     /// Every kind that can be the cell of a mesh.
     pub const CELLS: [CellKind; 5] = [Segment, Triangle, Quad, Tet, Hex];
@@ -147,6 +149,36 @@ impl CellKind {
             Triangle | Quad => &self.edges()[side],
             Tet => TET_FACES[side],
             Hex => HEX_FACES[side],
+        }
+    }
+
+    /// Number of entities of dimension `dim`: vertices, edges, faces, the cell itself.
+    pub fn entity_count(self, dim: usize) -> usize {
+        match dim {
+            0 => self.vertex_count(),
+            _ if dim > self.dim() => 0,
+            _ if dim == self.dim() => 1,
+            1 => self.edges().len(),
+            _ => self.side_count(),
+        }
+    }
+
+    /// Local vertices of an entity: a vertex, an edge as in [`edges`](Self::edges), a face as in
+    /// [`side_vertices`](Self::side_vertices), or all vertices for the cell itself.
+    ///
+    /// # Panics
+    /// If `index >= self.entity_count(dim)`.
+    pub fn entity_vertices(self, dim: usize, index: usize) -> &'static [u8] {
+        assert!(
+            index < self.entity_count(dim),
+            "a {} has no entity {index} of dimension {dim}",
+            self.name()
+        );
+        match dim {
+            0 => &LOCAL_VERTICES[index..=index],
+            _ if dim == self.dim() => &LOCAL_VERTICES[..self.vertex_count()],
+            1 => &self.edges()[index],
+            _ => self.side_vertices(index),
         }
     }
 

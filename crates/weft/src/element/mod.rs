@@ -1,5 +1,29 @@
 //! Reference cells, quadrature rules and shape functions.
+//!
+//! - [`CellKind`]: the reference cells, their vertices, edges, faces and sides.
+//! - [`Quadrature`]: points and weights on a cell; [`LineRule`] for one dimension.
+//! - [`Lagrange`]: shape functions of any degree up to [`MAX_LAGRANGE_DEGREE`], and the slots that
+//!   make neighbours agree on shared nodes; [`Tabulation`] for their values at given points.
+//! - [`map_to_cell`]: from side coordinates to cell coordinates.
+//!
+//! Quadrature weights sum to 1 on every cell: the physical measure carries the reference measure.
 
+mod basis;
 mod cell;
+mod entities;
+mod error;
+mod lagrange;
+mod lattice;
+mod line;
+mod modal;
+mod quadrature;
+mod sides;
+mod simplex_rules;
 
 pub use cell::CellKind;
+pub use entities::Entity;
+pub use error::ElementError;
+pub use lagrange::{Lagrange, MAX_LAGRANGE_DEGREE, NodeFamily, Tabulation};
+pub use line::{LineRule, MAX_CLOSED_POINTS, MAX_GAUSS_POINTS, MAX_OPEN_POINTS};
+pub use quadrature::{MAX_SIMPLEX_DEGREE, MAX_TENSOR_DEGREE, Quadrature, RuleFamily};
+pub use sides::map_to_cell;

@@ -1,0 +1,148 @@
+//! Lagrange polynomials in product form: on a segment (for tensor cells) and on simplices with
+//! equispaced nodes.
+//!
+//! Main types: [`LineBasis`] and [`ProductBasis`]. Products of differences keep every value and
+//! derivative accurate to a few units in the last place of its own terms, at and between nodes.
+
+use super::lagrange::MAX_LAGRANGE_DEGREE;
+use super::lattice::LatticePoint;
+
+const N: usize = MAX_LAGRANGE_DEGREE + 1;
+
+/// Values and derivatives of the polynomials of one direction.
+pub(super) type LineValues = [[f64; 2]; N];
+
+/// The Lagrange polynomials of given points on a line.
+#[derive(Clone, Debug)]
+pub(super) struct LineBasis {
+    nodes: Vec<f64>,
+    /// Reciprocal of the product of distances from each node to the others.
+    scales: Vec<f64>,
+}
+
+impl LineBasis {
+    /// For at most `N` distinct nodes.
+    pub(super) fn new(nodes: Vec<f64>) -> LineBasis {
+        let scale = |i: usize| -> f64 {
+            (0..nodes.len())
+                .filter(|&j| j != i)
+                .map(|j| nodes[i] - nodes[j])
+                .product()
+        };
+        let scales = (0..nodes.len()).map(|i| 1.0 / scale(i)).collect();
+        LineBasis { nodes, scales }
+    }
+
+    /// `[value, derivative]` of each polynomial at `x`: the node's factor is left out of the product
+    /// of differences by multiplying what stands before it with what stands after.
+    pub(super) fn evaluate(&self, x: f64) -> LineValues {
+        let mut out = [[0.0; 2]; N];
+        let mut before = [1.0, 0.0];
+        for (i, &node) in self.nodes.iter().enumerate() {
+            out[i] = before;
+            before = times_difference(before, x - node);
+        }
+        let mut after = [1.0, 0.0];
+        for (i, &node) in self.nodes.iter().enumerate().rev() {
+            let [b, db] = out[i];
+            let s = self.scales[i];
+            out[i] = [s * b * after[0], s * (db * after[0] + b * after[1])];
+            after = times_difference(after, x - node);
+        }
+        out
+    }
+
+    /// Number of nodes.
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+}
+
+fn times_difference([v, d]: [f64; 2], difference: f64) -> [f64; 2] {
+    [v * difference, d * difference + v]
+}
+
+/// Values and gradients on a segment, quad or hex (`dim` 1 to 3).
+pub(super) fn evaluate_tensor(
+    line: &LineBasis,
+    dim: usize,
+    point: [f64; 3],
+    values: &mut [f64],
+    gradients: &mut [[f64; 3]],
+) {
+    let n = line.len();
+    let x = line.evaluate(point[0]);
+    if dim == 1 {
+        for i in 0..n {
+            values[i] = x[i][0];
+            gradients[i] = [x[i][1], 0.0, 0.0];
+        }
+        return;
+    }
+    let y = line.evaluate(point[1]);
+    if dim == 2 {
+        for i in 0..n {
+            for j in 0..n {
+                values[i * n + j] = x[i][0] * y[j][0];
+                gradients[i * n + j] = [x[i][1] * y[j][0], x[i][0] * y[j][1], 0.0];
+            }
+        }
+        return;
+    }
+    let z = line.evaluate(point[2]);
+    for i in 0..n {
+        for j in 0..n {
+            let (xy, dx, dy) = (x[i][0] * y[j][0], x[i][1] * y[j][0], x[i][0] * y[j][1]);
+            let row = (i * n + j) * n;
+            for k in 0..n {
+                values[row + k] = xy * z[k][0];
+                gradients[row + k] = [dx * z[k][0], dy * z[k][0], xy * z[k][1]];
+            }
+        }
+    }
+}
+
+/// Lagrange polynomials of equispaced nodes on a triangle or tet, as products of one factor for
+/// each barycentric coordinate (P. Silvester, High-order polynomial triangular finite elements for
+/// potential problems, 1969).
+#[derive(Clone, Debug)]
+pub(super) struct ProductBasis {
+    degree: usize,
+    nodes: Vec<LatticePoint>,
+}
+
+impl ProductBasis {
+    pub(super) fn new(degree: usize, nodes: Vec<LatticePoint>) -> ProductBasis {
+        ProductBasis { degree, nodes }
+    }
+
+    /// Values and gradients. On a triangle the last multi-index entry is 0, so its factor is 1.
+    pub(super) fn evaluate(&self, point: [f64; 3], values: &mut [f64], gradients: &mut [[f64; 3]]) {
+        let first = 1.0 - point[0] - point[1] - point[2];
+        let f = [first, point[0], point[1], point[2]].map(|c| self.factors(c));
+        for (i, a) in self.nodes.iter().enumerate() {
+            let [f0, f1, f2, f3] = [0, 1, 2, 3].map(|c| f[c][a[c] as usize]);
+            let (f01, f23) = (f0[0] * f1[0], f2[0] * f3[0]);
+            values[i] = f01 * f23;
+            let d0 = f0[1] * f1[0] * f23;
+            gradients[i] = [
+                f0[0] * f1[1] * f23 - d0,
+                f01 * f2[1] * f3[0] - d0,
+                f01 * f2[0] * f3[1] - d0,
+            ];
+        }
+    }
+
+    /// `[value, derivative]` of the products of `(p c - k) / (k + 1)` for `k < m`, for each `m`.
+    fn factors(&self, c: f64) -> LineValues {
+        let p = self.degree as f64;
+        let mut out = [[0.0; 2]; N];
+        out[0] = [1.0, 0.0];
+        for m in 0..self.degree {
+            let [v, d] = out[m];
+            let (factor, scale) = (p * c - m as f64, 1.0 / (m + 1) as f64);
+            out[m + 1] = [v * factor * scale, (d * factor + p * v) * scale];
+        }
+        out
+    }
+}

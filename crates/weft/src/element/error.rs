@@ -1,0 +1,62 @@
+//! Errors of quadrature rules and shape functions.
+
+use super::{CellKind, NodeFamily, RuleFamily};
+
+/// Why a rule or a set of shape functions cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ElementError {
+    /// The degree of a quadrature rule is beyond what the rule can be trusted for.
+    #[error("no {family} rule of degree {degree} on a {}: the highest is {max}", kind.name())]
+    RuleDegree {
+        /// Family asked for, in words.
+        family: &'static str,
+        /// Cell the rule was meant for.
+        kind: CellKind,
+        /// Degree asked for.
+        degree: usize,
+        /// Highest degree available.
+        max: usize,
+    },
+    /// The family has no rule on this kind of cell.
+    #[error("no {family} rule on a {}: use {allowed}", kind.name())]
+    RuleFamily {
+        /// Family asked for.
+        family: RuleFamily,
+        /// Cell the rule was meant for.
+        kind: CellKind,
+        /// What is accepted there.
+        allowed: &'static str,
+    },
+    /// A one-dimensional rule was asked for too few or too many points.
+    #[error("a {rule} rule cannot have {points} points: it takes {min} to {max}")]
+    RulePoints {
+        /// Rule asked for, in words.
+        rule: &'static str,
+        /// Points asked for.
+        points: usize,
+        /// Fewest points.
+        min: usize,
+        /// Most points.
+        max: usize,
+    },
+    /// The exponent of a Gauss-Jacobi rule is not among those implemented.
+    #[error(
+        "a Gauss-Jacobi rule cannot have the weight (1-x)^{alpha}: exponents 0, 1 and 2 are accepted"
+    )]
+    JacobiExponent {
+        /// Exponent asked for.
+        alpha: usize,
+    },
+    /// The degree of the shape functions is beyond what is supported.
+    #[error("no Lagrange element of degree {degree} with {family} nodes on a {}: degrees 0 to {max} are accepted", kind.name())]
+    LagrangeDegree {
+        /// Cell asked for.
+        kind: CellKind,
+        /// Node family asked for.
+        family: NodeFamily,
+        /// Degree asked for.
+        degree: usize,
+        /// Highest degree available.
+        max: usize,
+    },
+}

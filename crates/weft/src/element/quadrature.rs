@@ -1,0 +1,260 @@
+//! Quadrature rules on the reference cells.
+//!
+//! The main type is [`Quadrature`]: points in reference coordinates with weights that sum to 1, so
+//! that the measure of the physical cell carries that of the reference cell. Default rules have
+//! positive weights and points strictly inside the cell; the symmetric ones on simplices do not
+//! change when the vertices are renumbered.
+
+use super::line::{LineRule, MAX_CLOSED_POINTS, MAX_OPEN_POINTS};
+use super::simplex_rules::{Orbit, tet_orbits, triangle_orbits};
+use super::{CellKind, ElementError};
+
+/// Highest degree of a Gauss rule on a segment, quad or hex.
+pub const MAX_TENSOR_DEGREE: usize = 127;
+
+/// Highest degree of a rule on a triangle or tet.
+pub const MAX_SIMPLEX_DEGREE: usize = 40;
+
+/// Family of one-dimensional rules from which rules on tensor cells are built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RuleFamily {
+    /// Gauss-Legendre: fewest points for a degree, all inside.
+    GaussLegendre,
+    /// Gauss-Lobatto: both ends are points.
+    GaussLobatto,
+    /// Equispaced points, both ends among them.
+    NewtonCotesClosed,
+    /// Equispaced points inside.
+    NewtonCotesOpen,
+}
+
+impl std::fmt::Display for RuleFamily {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl RuleFamily {
+    /// Every family.
+    pub const ALL: [RuleFamily; 4] = [
+        RuleFamily::GaussLegendre,
+        RuleFamily::GaussLobatto,
+        RuleFamily::NewtonCotesClosed,
+        RuleFamily::NewtonCotesOpen,
+    ];
+
+    /// Name used in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            RuleFamily::GaussLegendre => "Gauss-Legendre",
+            RuleFamily::GaussLobatto => "Gauss-Lobatto",
+            RuleFamily::NewtonCotesClosed => "closed Newton-Cotes",
+            RuleFamily::NewtonCotesOpen => "open Newton-Cotes",
+        }
+    }
+
+    /// Highest degree per direction on a tensor cell.
+    pub fn max_degree(self) -> usize {
+        match self {
+            RuleFamily::GaussLegendre | RuleFamily::GaussLobatto => MAX_TENSOR_DEGREE,
+            RuleFamily::NewtonCotesClosed => MAX_CLOSED_POINTS,
+            RuleFamily::NewtonCotesOpen => MAX_OPEN_POINTS,
+        }
+    }
+
+    /// The smallest rule of the family that is exact to `degree`.
+    ///
+    /// # Errors
+    /// If `degree` is more than [`max_degree`](Self::max_degree).
+    pub fn line_rule(self, degree: usize) -> Result<LineRule, ElementError> {
+        if degree > self.max_degree() {
+            return Err(ElementError::RuleDegree {
+                family: self.name(),
+                kind: CellKind::Segment,
+                degree,
+                max: self.max_degree(),
+            });
+        }
+        // An equispaced rule with an odd number of points gains one degree by symmetry.
+        let odd = 2 * (degree / 2) + 1;
+        match self {
+            RuleFamily::GaussLegendre => LineRule::gauss_legendre(degree / 2 + 1),
+            RuleFamily::GaussLobatto => LineRule::gauss_lobatto(degree / 2 + 2),
+            RuleFamily::NewtonCotesClosed => LineRule::newton_cotes_closed(odd.max(2)),
+            RuleFamily::NewtonCotesOpen => LineRule::newton_cotes_open(odd),
+        }
+    }
+}
+
+/// Points and weights on a reference cell. The weights sum to 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quadrature {
+    kind: CellKind,
+    degree: usize,
+    points: Vec<[f64; 3]>,
+    weights: Vec<f64>,
+}
+
+impl Quadrature {
+    /// The default rule, exact for polynomials of total degree `degree` on a triangle or tet and of
+    /// degree `degree` in each direction on a segment, quad or hex.
+    ///
+    /// Tensor cells get Gauss-Legendre products. Simplices get symmetric rules where tabulated
+    /// (triangle to degree 20, tet to degree 10) and products of Gauss-Jacobi rules beyond. A point
+    /// has one rule, exact to any degree.
+    ///
+    /// # Errors
+    /// If `degree` is more than [`MAX_TENSOR_DEGREE`] or [`MAX_SIMPLEX_DEGREE`].
+    pub fn new(kind: CellKind, degree: usize) -> Result<Quadrature, ElementError> {
+        let orbits = match kind {
+            CellKind::Triangle => triangle_orbits(degree),
+            CellKind::Tet => tet_orbits(degree),
+            _ => None,
+        };
+        match orbits {
+            Some((exact, orbits)) => Ok(Quadrature::from_orbits(kind, exact, orbits)),
+            None => Quadrature::with_family(kind, degree, RuleFamily::GaussLegendre),
+        }
+    }
+
+    /// The product of one-dimensional rules of `family`, the smallest that is exact to `degree` in
+    /// each direction. The last direction varies fastest.
+    ///
+    /// On simplices only [`RuleFamily::GaussLegendre`] is accepted and gives the collapsed
+    /// (Duffy) product of Gauss-Legendre and Gauss-Jacobi rules, exact to total degree `degree`.
+    /// On a point every family gives the one point.
+    ///
+    /// # Errors
+    /// If the family has no rule of that degree on that kind of cell.
+    pub fn with_family(
+        kind: CellKind,
+        degree: usize,
+        family: RuleFamily,
+    ) -> Result<Quadrature, ElementError> {
+        if kind == CellKind::Point {
+            return Ok(Quadrature {
+                kind,
+                degree: usize::MAX,
+                points: vec![[0.0; 3]],
+                weights: vec![1.0],
+            });
+        }
+        let simplex = !kind.is_tensor();
+        if simplex && family != RuleFamily::GaussLegendre {
+            return Err(ElementError::RuleFamily {
+                family,
+                kind,
+                allowed: "Gauss-Legendre",
+            });
+        }
+        let max = if simplex {
+            MAX_SIMPLEX_DEGREE
+        } else {
+            family.max_degree()
+        };
+        if degree > max {
+            return Err(ElementError::RuleDegree {
+                family: if simplex { "positive" } else { family.name() },
+                kind,
+                degree,
+                max,
+            });
+        }
+        if simplex {
+            Quadrature::collapsed(kind, degree)
+        } else {
+            let rule = family.line_rule(degree)?;
+            Ok(Quadrature::product(kind, rule.degree(), &[&rule; 3]))
+        }
+    }
+
+    /// The cell the rule is for.
+    pub fn kind(&self) -> CellKind {
+        self.kind
+    }
+
+    /// The degree to which the rule is exact: total on simplices, per direction on tensor cells,
+    /// `usize::MAX` on a point. It may exceed the degree asked for.
+    pub fn degree(&self) -> usize {
+        self.degree
+    }
+
+    /// The points, in reference coordinates.
+    pub fn points(&self) -> &[[f64; 3]] {
+        &self.points
+    }
+
+    /// The weights, one for each point; they sum to 1.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// Whether the rule has no points: never.
+    pub fn is_empty(&self) -> bool {
+        self.weights.is_empty()
+    }
+
+    /// Product of one rule for each direction of the cell, on the unit segment, square or cube.
+    fn product(kind: CellKind, degree: usize, rules: &[&LineRule; 3]) -> Quadrature {
+        let (mut points, mut weights) = (vec![[0.0; 3]], vec![1.0]);
+        for (axis, rule) in rules.iter().enumerate().take(kind.dim()) {
+            let mut next_points = Vec::with_capacity(points.len() * rule.points().len());
+            let mut next_weights = Vec::with_capacity(points.len() * rule.points().len());
+            for (point, weight) in points.iter().zip(&weights) {
+                for (&x, &w) in rule.points().iter().zip(rule.weights()) {
+                    let mut p: [f64; 3] = *point;
+                    p[axis] = x;
+                    next_points.push(p);
+                    next_weights.push(weight * w);
+                }
+            }
+            (points, weights) = (next_points, next_weights);
+        }
+        Quadrature {
+            kind,
+            degree,
+            points,
+            weights,
+        }
+    }
+
+    /// The product rule on the square or cube, collapsed onto the simplex. The Jacobian of the
+    /// collapse, `(1 - y)` or `(1 - y)(1 - z)²`, is in the Gauss-Jacobi weights.
+    fn collapsed(kind: CellKind, degree: usize) -> Result<Quadrature, ElementError> {
+        let n = degree / 2 + 1;
+        let rules = [
+            &LineRule::gauss_jacobi(n, 0)?,
+            &LineRule::gauss_jacobi(n, 1)?,
+            &LineRule::gauss_jacobi(n, 2)?,
+        ];
+        let mut rule = Quadrature::product(kind, 2 * n - 1, &rules);
+        for p in &mut rule.points {
+            p[1] *= 1.0 - p[2];
+            p[0] *= (1.0 - p[2]) - p[1];
+        }
+        Ok(rule)
+    }
+
+    fn from_orbits(kind: CellKind, degree: usize, orbits: &[Orbit]) -> Quadrature {
+        let (mut points, mut weights) = (Vec::new(), Vec::new());
+        for orbit in orbits {
+            orbit.for_each(kind.vertex_count(), |barycentric| {
+                let mut p = [0.0; 3];
+                p[..kind.dim()].copy_from_slice(&barycentric[1..]);
+                points.push(p);
+                weights.push(orbit.weight());
+            });
+        }
+        Quadrature {
+            kind,
+            degree,
+            points,
+            weights,
+        }
+    }
+}
