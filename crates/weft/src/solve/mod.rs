@@ -1,1 +1,32 @@
-//! Under construction.
+//! Solvers of linear systems, and the algebra of conditions on unknowns.
+//!
+//! - [`Krylov`]: conjugate gradients, MINRES, BiCGSTAB and restarted GMRES over a [`LinearOperator`]
+//!   and a [`Preconditioner`];
+//! - `DirectSolver` (feature `direct`): sparse Cholesky, LDLᵀ and LU;
+//! - [`Constraints`]: values prescribed on nodes, along any directions;
+//! - [`diagnose`]: names what leaves a system singular;
+//! - [`SymmetricEigen`]: eigenvalues of small symmetric matrices.
+//!
+//! Invariant: results have the same bits for any number of threads, and a solver that returns `Ok`
+//! has computed the residual |b − A x| from the answer itself, not from a recurrence.
+
+mod constraints;
+mod diagnose;
+#[cfg(feature = "direct")]
+mod direct;
+mod eigen;
+mod error;
+mod krylov;
+mod operator;
+mod precondition;
+mod vector;
+
+pub use constraints::Constraints;
+pub use diagnose::{Singularity, diagnose};
+#[cfg(feature = "direct")]
+pub use direct::{DirectKind, DirectSolver};
+pub use eigen::SymmetricEigen;
+pub use error::SolveError;
+pub use krylov::{BreakdownKind, Convergence, Krylov, KrylovOptions, Method, StopReason};
+pub use operator::LinearOperator;
+pub use precondition::{BlockJacobi, Identity, Jacobi, Preconditioner};

@@ -1,0 +1,546 @@
+//! Values prescribed on nodes: Dirichlet conditions along any directions.
+//!
+//! [`Constraints`] holds, for each constrained node, an orthonormal set of directions q with a value
+//! for each: P = Σ q qᵀ is the projector on them, g = Σ value · q the target. A system A x = b
+//! becomes Ã x = b̃ with Ã = (I−P) A (I−P) + s P and b̃ = (I−P)(b − A g) + s g. The scale s > 0 has
+//! the size of the diagonal of A, so conditioning stays; a symmetric matrix stays symmetric.
+//!
+//! Invariant: directions of a node are orthonormal and g lies in their span. The operations use the
+//! directions, never P itself, so they work in place and allocate nothing.
+
+use super::error::{SolveError, check_size};
+use super::{SymmetricEigen, vector};
+use crate::sparse::BlockMatrix;
+use rayon::prelude::*;
+
+/// Sine of the angle below which a direction counts as lying in the span of others.
+const SAME_DIRECTION: f64 = 1e-6;
+/// Relative difference of values that counts as a contradiction.
+const SAME_VALUE: f64 = 1e-8;
+/// Marks a free node.
+const FREE: u32 = u32::MAX;
+
+/// Conditions on the nodes of a system whose nodes have `block` unknowns each.
+#[derive(Clone, Debug)]
+pub struct Constraints {
+    block: usize,
+    /// Slot of each node, or `FREE`.
+    slots: Vec<u32>,
+    /// Number of directions of each slot.
+    ranks: Vec<u32>,
+    /// `block` directions of `block` components for each slot; the first `rank` are set.
+    directions: Vec<f64>,
+    /// Value along each direction, `block` for each slot.
+    values: Vec<f64>,
+    /// Target g of each slot, `block` components.
+    targets: Vec<f64>,
+}
+
+impl Constraints {
+    /// No conditions, on `node_count` nodes of `block` unknowns.
+    pub fn empty(node_count: usize, block: usize) -> Constraints {
+        Constraints {
+            block,
+            slots: vec![FREE; node_count],
+            ranks: Vec::new(),
+            directions: Vec::new(),
+            values: Vec::new(),
+            targets: Vec::new(),
+        }
+    }
+
+    /// Number of nodes, constrained or not.
+    pub fn node_count(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Unknowns of a node.
+    pub fn block(&self) -> usize {
+        self.block
+    }
+
+    /// Number of constrained nodes.
+    pub fn len(&self) -> usize {
+        self.ranks.len()
+    }
+
+    /// Whether no node is constrained.
+    pub fn is_empty(&self) -> bool {
+        self.ranks.is_empty()
+    }
+
+    /// Constrained nodes, ascending.
+    pub fn nodes(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.slots.len()).filter(|&node| self.slots[node] != FREE)
+    }
+
+    /// Whether nothing is prescribed on `node`.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    pub fn is_free(&self, node: usize) -> bool {
+        self.slots[node] == FREE
+    }
+
+    /// Number of independent directions prescribed on `node`: 0 (free) to `block` (all of it).
+    ///
+    /// # Panics
+    /// If there is no such node.
+    pub fn rank(&self, node: usize) -> usize {
+        self.slot(node).map_or(0, |slot| self.ranks[slot] as usize)
+    }
+
+    /// Projector P of `node`, row-major `block` × `block`; zero for a free node.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    pub fn projector(&self, node: usize) -> Vec<f64> {
+        let b = self.block;
+        let mut p = vec![0.0; b * b];
+        for q in self.basis(node) {
+            for i in 0..b {
+                for j in 0..b {
+                    p[i * b + j] += q[i] * q[j];
+                }
+            }
+        }
+        p
+    }
+
+    /// Target g of `node`, or `None` if it is free.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    pub fn target(&self, node: usize) -> Option<&[f64]> {
+        self.slot(node).map(|slot| self.slot_target(slot))
+    }
+
+    /// Prescribes all components of `node`.
+    ///
+    /// # Errors
+    /// If there is no such node, `value` hasn't `block` entries, an entry isn't finite, or it
+    /// contradicts an earlier condition.
+    pub fn constrain_node(&mut self, node: usize, value: &[f64]) -> Result<(), SolveError> {
+        check_size("the value prescribed on a node", value.len(), self.block)?;
+        for (component, &value) in value.iter().enumerate() {
+            self.constrain_component(node, component, value)?;
+        }
+        Ok(())
+    }
+
+    /// Prescribes one component of `node`.
+    ///
+    /// # Errors
+    /// If there is no such node or component, `value` isn't finite, or it contradicts an earlier
+    /// condition.
+    pub fn constrain_component(
+        &mut self,
+        node: usize,
+        component: usize,
+        value: f64,
+    ) -> Result<(), SolveError> {
+        if component >= self.block {
+            let reason = format!(
+                "no component {component}; nodes have components 0 to below {}",
+                self.block
+            );
+            return Err(SolveError::Constraint { node, reason });
+        }
+        let direction: Vec<f64> = (0..self.block)
+            .map(|i| if i == component { 1.0 } else { 0.0 })
+            .collect();
+        self.add(node, direction, value)
+    }
+
+    /// Prescribes direction · x = `value` on `node`; `direction` is a unit vector.
+    ///
+    /// Conditions on one node combine: a direction in the span of earlier ones must agree with them.
+    ///
+    /// # Errors
+    /// If there is no such node, `direction` isn't a unit vector of `block` entries (to 1e-6), `value`
+    /// isn't finite, or it contradicts an earlier condition.
+    pub fn constrain_direction(
+        &mut self,
+        node: usize,
+        direction: &[f64],
+        value: f64,
+    ) -> Result<(), SolveError> {
+        check_size("the direction of a condition", direction.len(), self.block)?;
+        let length = vector::norm(direction);
+        if length.is_nan() || (length - 1.0).abs() > 1e-6 {
+            let reason = format!(
+                "direction {direction:?} has length {length}; a unit vector is needed (divide \
+                 direction and value by the length)"
+            );
+            return Err(SolveError::Constraint { node, reason });
+        }
+        self.add(
+            node,
+            direction.iter().map(|d| d / length).collect(),
+            value / length,
+        )
+    }
+
+    /// Prescribes P x = g on `node` for a symmetric positive semidefinite `p` (row-major, `block` ×
+    /// `block`) as a boundary form ∫ u·v or ∫ (n·u)(n·v) assembles it, with `g` from its linear form.
+    ///
+    /// Eigenvectors of `p` with eigenvalue λ above 1e-6 of the trace are prescribed, to (q·g)/λ.
+    ///
+    /// # Errors
+    /// If sizes are wrong, entries aren't finite, there is no such node, or it contradicts an
+    /// earlier condition.
+    pub fn constrain_form(&mut self, node: usize, p: &[f64], g: &[f64]) -> Result<(), SolveError> {
+        let b = self.block;
+        check_size("the matrix of a condition", p.len(), b * b)?;
+        check_size("the right-hand side of a condition", g.len(), b)?;
+        super::error::check_finite("the matrix of a condition", p)?;
+        let trace: f64 = (0..b).map(|i| p[i * b + i]).sum();
+        let eigen = SymmetricEigen::new(b, p);
+        for (k, &lambda) in eigen.values().iter().enumerate() {
+            if lambda > 1e-6 * trace {
+                let q = eigen.vector(k);
+                let value = q.iter().zip(g).map(|(q, g)| q * g).sum::<f64>() / lambda;
+                self.add(node, q.to_vec(), value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the condition q · x = value; `direction` has length 1.
+    fn add(&mut self, node: usize, direction: Vec<f64>, value: f64) -> Result<(), SolveError> {
+        let b = self.block;
+        if node >= self.slots.len() {
+            let reason = format!("no such node; there are {}", self.slots.len());
+            return Err(SolveError::Constraint { node, reason });
+        }
+        if !value.is_finite() {
+            let reason = format!("value {value} isn't finite");
+            return Err(SolveError::Constraint { node, reason });
+        }
+        // What the earlier conditions leave of the direction, and the value they leave to it.
+        let mut rest = direction.clone();
+        let (mut present, mut largest) = (0.0, value.abs());
+        if let Some(slot) = self.slot(node) {
+            // Twice, so that the rest is orthogonal to the basis to rounding.
+            for _ in 0..2 {
+                for k in 0..self.ranks[slot] as usize {
+                    let start = (slot * b + k) * b;
+                    let q = &self.directions[start..start + b];
+                    let along: f64 = q.iter().zip(&rest).map(|(q, r)| q * r).sum();
+                    let known = self.values[slot * b + k];
+                    present += along * known;
+                    largest = largest.max(known.abs());
+                    rest.iter_mut().zip(q).for_each(|(r, q)| *r -= along * q);
+                }
+            }
+        }
+        let length = vector::norm(&rest);
+        if length <= SAME_DIRECTION {
+            // The rest may still carry a little of a large value.
+            let tolerance = (SAME_VALUE + 10.0 * length) * largest;
+            if (present - value).abs() > tolerance {
+                let wanted = value;
+                return Err(SolveError::Conflict {
+                    node,
+                    direction,
+                    present,
+                    wanted,
+                });
+            }
+            return Ok(());
+        }
+        let slot = self.slot_for(node);
+        let rank = self.ranks[slot] as usize;
+        let value = (value - present) / length;
+        self.ranks[slot] += 1;
+        self.values[slot * b + rank] = value;
+        for i in 0..b {
+            let q = rest[i] / length;
+            self.directions[(slot * b + rank) * b + i] = q;
+            self.targets[slot * b + i] += value * q;
+        }
+        Ok(())
+    }
+
+    fn slot(&self, node: usize) -> Option<usize> {
+        let slot = self.slots[node];
+        (slot != FREE).then_some(slot as usize)
+    }
+
+    fn slot_for(&mut self, node: usize) -> usize {
+        let b = self.block;
+        if self.slots[node] == FREE {
+            self.slots[node] = self.ranks.len() as u32;
+            self.ranks.push(0);
+            self.directions.resize(self.directions.len() + b * b, 0.0);
+            self.values.resize(self.values.len() + b, 0.0);
+            self.targets.resize(self.targets.len() + b, 0.0);
+        }
+        self.slots[node] as usize
+    }
+
+    fn slot_target(&self, slot: usize) -> &[f64] {
+        &self.targets[slot * self.block..(slot + 1) * self.block]
+    }
+
+    /// Orthonormal directions of a node.
+    pub(crate) fn basis(&self, node: usize) -> impl Iterator<Item = &[f64]> + '_ {
+        let b = self.block;
+        let (start, rank) = match self.slot(node) {
+            Some(slot) => (slot * b * b, self.ranks[slot] as usize),
+            None => (0, 0),
+        };
+        self.directions[start..start + rank * b].chunks_exact(b.max(1))
+    }
+
+    /// v ← (I−P) v for the unknowns of one node.
+    pub(crate) fn project(&self, node: usize, v: &mut [f64]) {
+        for q in self.basis(node) {
+            let along: f64 = q.iter().zip(&*v).map(|(q, v)| q * v).sum();
+            v.iter_mut().zip(q).for_each(|(v, q)| *v -= along * q);
+        }
+    }
+
+    fn check_matrix(&self, a: &BlockMatrix) -> Result<(), SolveError> {
+        if a.rows() != a.cols() || a.block()[0] != a.block()[1] {
+            return Err(SolveError::NotSquare {
+                rows: a.rows(),
+                cols: a.cols(),
+            });
+        }
+        check_size("the block of the matrix", a.block()[0], self.block)?;
+        check_size(
+            "the matrix, in nodes,",
+            a.pattern().rows(),
+            self.slots.len(),
+        )
+    }
+
+    fn check_vector(&self, what: &'static str, v: &[f64]) -> Result<(), SolveError> {
+        check_size(what, v.len(), self.slots.len() * self.block)
+    }
+
+    /// The scale s: the mean of the nonzero absolute diagonal entries of `a`, or 1 if there is none.
+    ///
+    /// # Errors
+    /// If the matrix doesn't fit the nodes.
+    pub fn scale(&self, a: &BlockMatrix) -> Result<f64, SolveError> {
+        self.check_matrix(a)?;
+        let b = self.block;
+        let (mut sum, mut count) = (0.0, 0usize);
+        for node in 0..self.slots.len() {
+            if let Some(block) = a.get(node, node) {
+                for i in 0..b {
+                    let d = block[i * b + i].abs();
+                    if d > 0.0 {
+                        sum += d;
+                        count += 1;
+                    }
+                }
+            }
+        }
+        let mean = sum / count as f64;
+        Ok(if mean.is_finite() && mean > 0.0 {
+            mean
+        } else {
+            1.0
+        })
+    }
+
+    /// b ← (I−P)(b − A g) + s g, with `a` as it was before [`eliminate`](Self::eliminate).
+    ///
+    /// # Errors
+    /// If the matrix or vector doesn't fit the nodes.
+    pub fn lift(&self, a: &BlockMatrix, b: &mut [f64]) -> Result<(), SolveError> {
+        self.lift_targets(a, b, |_, slot, i| self.targets[slot * self.block + i])
+    }
+
+    /// Like [`lift`](Self::lift) for the increment of a Newton step from `u`: the target is g − P u,
+    /// so that u + increment satisfies the conditions.
+    ///
+    /// # Errors
+    /// If the matrix or a vector doesn't fit the nodes.
+    pub fn lift_increment(
+        &self,
+        a: &BlockMatrix,
+        u: &[f64],
+        b: &mut [f64],
+    ) -> Result<(), SolveError> {
+        self.check_vector("the state of a Newton step", u)?;
+        let n = self.block;
+        self.lift_targets(a, b, |node, slot, i| {
+            let u = &u[node * n..(node + 1) * n];
+            let projected: f64 = self
+                .basis(node)
+                .map(|q| q[i] * q.iter().zip(u).map(|(q, u)| q * u).sum::<f64>())
+                .sum();
+            self.targets[slot * n + i] - projected
+        })
+    }
+
+    /// b ← (I−P) b: [`lift`](Self::lift) with g = 0.
+    ///
+    /// # Errors
+    /// If the vector doesn't fit the nodes.
+    pub fn lift_homogeneous(&self, b: &mut [f64]) -> Result<(), SolveError> {
+        self.check_vector("the right-hand side", b)?;
+        self.each_node(b, |node, b| self.project(node, b));
+        Ok(())
+    }
+
+    fn lift_targets(
+        &self,
+        a: &BlockMatrix,
+        b: &mut [f64],
+        target: impl Fn(usize, usize, usize) -> f64 + Sync,
+    ) -> Result<(), SolveError> {
+        self.check_matrix(a)?;
+        self.check_vector("the right-hand side", b)?;
+        if self.is_empty() {
+            return Ok(());
+        }
+        let s = self.scale(a)?;
+        let n = self.block;
+        self.each_node(b, |node, b| {
+            let (columns, values) = a.row(node);
+            for (&column, block) in columns.iter().zip(values.chunks_exact(n * n)) {
+                let column = column as usize;
+                let Some(slot) = self.slot(column) else {
+                    continue;
+                };
+                for j in 0..n {
+                    let g = target(column, slot, j);
+                    for i in 0..n {
+                        b[i] -= block[i * n + j] * g;
+                    }
+                }
+            }
+            if let Some(slot) = self.slot(node) {
+                self.project(node, b);
+                for (i, b) in b.iter_mut().enumerate() {
+                    *b += s * target(node, slot, i);
+                }
+            }
+        });
+        Ok(())
+    }
+
+    /// A ← (I−P) A (I−P) + s P.
+    ///
+    /// # Errors
+    /// If the matrix doesn't fit the nodes, or a constrained node has no diagonal block.
+    pub fn eliminate(&self, a: &mut BlockMatrix) -> Result<(), SolveError> {
+        self.check_matrix(a)?;
+        if self.is_empty() {
+            return Ok(());
+        }
+        for node in self.nodes() {
+            if a.pattern().position(node, node).is_none() {
+                let reason =
+                    "the matrix has no diagonal block there; the pattern must hold one for \
+                              each constrained node"
+                        .to_string();
+                return Err(SolveError::Constraint { node, reason });
+            }
+        }
+        let s = self.scale(a)?;
+        let n = self.block;
+        a.for_each_row_mut(|row, columns, values| {
+            for (&column, block) in columns.iter().zip(values.chunks_exact_mut(n * n)) {
+                let column = column as usize;
+                // Mirrored blocks see mirrored operations: the result is symmetric to the last bit.
+                if column < row {
+                    self.project_columns(column, block);
+                    self.project_rows(row, block);
+                } else {
+                    self.project_rows(row, block);
+                    self.project_columns(column, block);
+                }
+                if column == row {
+                    for q in self.basis(row) {
+                        for i in 0..n {
+                            for j in 0..n {
+                                block[i * n + j] += s * (q[i] * q[j]);
+                            }
+                        }
+                    }
+                }
+            }
+        });
+        Ok(())
+    }
+
+    /// [`lift`](Self::lift), then [`eliminate`](Self::eliminate).
+    ///
+    /// # Errors
+    /// As these two.
+    pub fn apply(&self, a: &mut BlockMatrix, b: &mut [f64]) -> Result<(), SolveError> {
+        self.lift(a, b)?;
+        self.eliminate(a)
+    }
+
+    /// x ← (I−P) x + g.
+    ///
+    /// # Errors
+    /// If the vector doesn't fit the nodes.
+    pub fn set(&self, x: &mut [f64]) -> Result<(), SolveError> {
+        self.check_vector("the solution vector", x)?;
+        self.each_node(x, |node, x| {
+            if let Some(slot) = self.slot(node) {
+                self.project(node, x);
+                x.iter_mut()
+                    .zip(self.slot_target(slot))
+                    .for_each(|(x, g)| *x += g);
+            }
+        });
+        Ok(())
+    }
+
+    /// block ← (I−P) block.
+    fn project_rows(&self, node: usize, block: &mut [f64]) {
+        let n = self.block;
+        for q in self.basis(node) {
+            for j in 0..n {
+                let along: f64 = (0..n).map(|i| q[i] * block[i * n + j]).sum();
+                for i in 0..n {
+                    block[i * n + j] -= q[i] * along;
+                }
+            }
+        }
+    }
+
+    /// block ← block (I−P).
+    fn project_columns(&self, node: usize, block: &mut [f64]) {
+        let n = self.block;
+        for q in self.basis(node) {
+            for row in block.chunks_exact_mut(n) {
+                let along: f64 = (0..n).map(|j| q[j] * row[j]).sum();
+                for j in 0..n {
+                    row[j] -= q[j] * along;
+                }
+            }
+        }
+    }
+
+    /// Calls `f(node, its entries of v)` for every node, in parallel when there are many.
+    fn each_node(&self, v: &mut [f64], f: impl Fn(usize, &mut [f64]) + Sync) {
+        const TASK_NODES: usize = 4096;
+        let b = self.block;
+        if b == 0 {
+            return;
+        }
+        if self.slots.len() <= TASK_NODES {
+            v.chunks_exact_mut(b)
+                .enumerate()
+                .for_each(|(node, v)| f(node, v));
+            return;
+        }
+        v.par_chunks_mut(TASK_NODES * b)
+            .enumerate()
+            .for_each(|(task, v)| {
+                for (k, v) in v.chunks_exact_mut(b).enumerate() {
+                    f(task * TASK_NODES + k, v);
+                }
+            });
+    }
+}

@@ -1,0 +1,35 @@
+//! What an iterative method needs of a matrix: its product with a vector.
+
+use crate::sparse::BlockMatrix;
+
+/// A linear map given by its action: an assembled matrix, a matrix-free form, a product of maps.
+///
+/// `Sync`, since methods run inside the thread pool.
+pub trait LinearOperator: Sync {
+    /// Number of scalar rows.
+    fn rows(&self) -> usize;
+    /// Number of scalar columns.
+    fn cols(&self) -> usize;
+    /// y = A x, with `x` of `cols()` and `y` of `rows()` entries; overwrites all of `y`.
+    ///
+    /// Solvers check the lengths once before they call this.
+    fn apply(&self, x: &[f64], y: &mut [f64]);
+}
+
+impl LinearOperator for BlockMatrix {
+    fn rows(&self) -> usize {
+        BlockMatrix::rows(self)
+    }
+
+    fn cols(&self) -> usize {
+        BlockMatrix::cols(self)
+    }
+
+    /// # Panics
+    /// If a vector has the wrong length; [`BlockMatrix::multiply`] returns an error instead.
+    fn apply(&self, x: &[f64], y: &mut [f64]) {
+        if let Err(error) = self.multiply(x, y) {
+            panic!("{error}");
+        }
+    }
+}
