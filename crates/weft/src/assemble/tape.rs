@@ -1,12 +1,10 @@
 //! Running the tape of scalar operations on the points of a block.
 
 use super::lanes::{LANES, Lane, load, splat};
+use crate::form::MAX_COMPONENTS;
 use crate::form::lower::{Instruction, Operand};
 use crate::form::{Binary, Unary};
 use fearless_simd::{Simd, f64x8, prelude::*};
-
-/// Components a native function can take, see [`crate::form::point_function`].
-pub(crate) const MAX_NATIVE: usize = 256;
 
 /// An operand at one point.
 #[inline(always)]
@@ -95,7 +93,7 @@ pub(crate) fn run<S: Simd>(
                 let Some(&first) = out.first() else { continue };
                 // Results of a call have registers of their own, above all that came before.
                 let (before, results) = registers.split_at_mut(first as usize * points);
-                let mut inputs: [&[f64]; MAX_NATIVE] = [&[]; MAX_NATIVE];
+                let mut inputs: [&[f64]; MAX_COMPONENTS] = [&[]; MAX_COMPONENTS];
                 for (k, argument) in arguments.iter().enumerate() {
                     inputs[k] = match argument {
                         Operand::Register(r) => {
@@ -106,7 +104,7 @@ pub(crate) fn run<S: Simd>(
                         }
                     };
                 }
-                let mut outputs: [&mut [f64]; MAX_NATIVE] = std::array::from_fn(|_| &mut [] as _);
+                let mut outputs: [&mut [f64]; MAX_COMPONENTS] = std::array::from_fn(|_| &mut [] as _);
                 let results = results[..out.len() * points].as_flattened_mut();
                 for (slot, part) in
                     outputs.iter_mut().zip(results.chunks_exact_mut(points * LANES))

@@ -413,7 +413,9 @@ impl Expr {
             return bad.clone();
         }
         let wanted = function.arguments();
+        let components: usize = wanted.iter().map(|s| s.len()).sum();
         let fits = arguments.len() == wanted.len()
+            && components.max(function.result().len()) <= super::native::MAX_COMPONENTS
             && arguments.iter().zip(&wanted).all(|(a, &s)| a.shape() == s);
         if !fits {
             let shapes = |s: Vec<String>| s.join(", ");
@@ -422,8 +424,10 @@ impl Expr {
                 shapes: shapes(arguments.iter().map(|a| a.shape().to_string()).collect()),
                 expression: list(&arguments),
                 hint: format!(
-                    "; it takes {}",
-                    shapes(wanted.iter().map(|s| s.to_string()).collect())
+                    "; it takes {} and gives a {}, of at most {} components",
+                    shapes(wanted.iter().map(|s| s.to_string()).collect()),
+                    function.result(),
+                    super::native::MAX_COMPONENTS,
                 ),
             });
         }

@@ -167,10 +167,12 @@ struct Lowering {
     fields: Vec<Field>,
     natives: Vec<(Arc<dyn NativeFunction>, Vec<Id>)>,
     done: HashMap<(usize, SideOf), Rc<Vec<Linear>>>,
+    two_sided: bool,
 }
 
-/// Lower a valid expression of any shape.
-pub(crate) fn lower(e: &Expr) -> Result<Program, FormError> {
+/// Lower a valid expression of any shape. Unless `two_sided`, the inside and the outside are
+/// the same cell.
+pub(crate) fn lower(e: &Expr, two_sided: bool) -> Result<Program, FormError> {
     e.check()?;
     let mut lowering = Lowering {
         scalars: Vec::new(),
@@ -182,6 +184,7 @@ pub(crate) fn lower(e: &Expr) -> Result<Program, FormError> {
         fields: Vec::new(),
         natives: Vec::new(),
         done: HashMap::new(),
+        two_sided,
     };
     let components = lowering.expression(e, SideOf::Inside)?;
     let held = e.held().clone();
@@ -559,7 +562,10 @@ impl Lowering {
                     })
                     .collect()
             }
-            Op::Restrict(from, a) => self.expression(a, *from)?.to_vec(),
+            Op::Restrict(from, a) => {
+                let from = if self.two_sided { *from } else { SideOf::Inside };
+                self.expression(a, from)?.to_vec()
+            }
             Op::Native(f, arguments) => {
                 let mut ids = Vec::new();
                 for a in arguments {

@@ -29,6 +29,7 @@ pub use text::nearest;
 
 pub(crate) use degree::estimate as estimate_degree;
 pub(crate) use integral::Integral;
+pub(crate) use native::MAX_COMPONENTS;
 
 /// Gradient of a scalar or vector expression, see [`Expr::grad`].
 pub fn grad(e: &Expr) -> Expr {

@@ -40,7 +40,7 @@ impl Debug for PointFunction {
 }
 
 /// More components than any argument list of one function needs.
-const MAX_COMPONENTS: usize = 256;
+pub(crate) const MAX_COMPONENTS: usize = 256;
 
 impl NativeFunction for PointFunction {
     fn name(&self) -> &str {

@@ -1,0 +1,505 @@
+//! The plan of one integral: tables, blocks and the shape of its local results.
+
+use super::domain::{self, Block};
+use super::error::AssembleError;
+use super::lanes::LANES;
+use super::scatter::{self, Colours};
+use crate::element::{Lagrange, Quadrature, Tabulation, map_to_cell};
+use crate::form::lower::{Coefficient, Input, Operand, Program, Slot, lower};
+use crate::form::{DomainKind, FormError, Integral, SideOf};
+use crate::geometry::{Geometry, MapClass, Topology, map_element};
+use crate::space::Space;
+use std::sync::Arc;
+
+/// Bytes of block arrays to stay below, about a third of a second-level cache.
+const TILE_BYTES: usize = 320 << 10;
+
+/// Tables of one side of a group (cells have one side).
+pub(crate) struct SideTables {
+    pub map: Arc<Tabulation>,
+    pub test: Option<Arc<Tabulation>>,
+    pub trial: Option<Arc<Tabulation>>,
+    pub fields: Vec<Arc<Tabulation>>,
+}
+
+pub(crate) struct Group {
+    /// Reference normal of the inner cell's side.
+    pub normal: Option<[f64; 3]>,
+    pub sides: Vec<SideTables>,
+}
+
+/// Registers that one degree-of-freedom component of a field fills.
+pub(crate) struct FieldUse {
+    pub field: usize,
+    pub side: usize,
+    pub dof: usize,
+    /// By derivative: value, then along each axis.
+    pub registers: [Option<u32>; 4],
+}
+
+/// Coefficients of a bilinear form between one side's test and one side's trial functions.
+pub(crate) struct MatrixPart {
+    pub test_side: usize,
+    pub trial_side: usize,
+    pub test_axes: Vec<u8>,
+    pub trial_axes: Vec<u8>,
+    /// Components at a node of the test and the trial space.
+    pub blocks: [usize; 2],
+    /// Distinct coefficients.
+    pub operands: Vec<Operand>,
+    /// Range of `entries` for each (test component, trial component, test axis).
+    pub targets: Vec<(u32, u32)>,
+    /// Coefficient and trial axis.
+    pub entries: Vec<(u32, u32)>,
+    pub symmetric: bool,
+    /// Block positions in the matrix: `[block][i * trial nodes + j][lane]`.
+    pub positions: Vec<u32>,
+}
+
+impl MatrixPart {
+    pub fn components(&self) -> usize {
+        self.blocks[0] * self.blocks[1]
+    }
+}
+
+/// Coefficients of a linear form for one side's test functions.
+pub(crate) struct VectorPart {
+    pub side: usize,
+    pub axes: Vec<u8>,
+    pub components: usize,
+    /// By (component, axis).
+    pub coefficients: Vec<Option<Operand>>,
+}
+
+pub(crate) enum Parts {
+    Matrix(Vec<MatrixPart>),
+    Vector(Vec<VectorPart>),
+    Scalar(Option<Operand>),
+    /// Values of the components of an expression at the points.
+    Values(Vec<Option<Operand>>),
+}
+
+pub(crate) struct IntegralPlan {
+    pub geometry: Arc<dyn Geometry>,
+    pub topology: Arc<Topology>,
+    pub program: Program,
+    pub space_dim: usize,
+    pub map_nodes: usize,
+    /// 0 if the Jacobian is constant in each cell, else 1.
+    pub stride: usize,
+    pub sides: usize,
+    pub points: usize,
+    /// Points worked on at a time.
+    pub tile: usize,
+    /// Quadrature weights × reference measure.
+    pub weights: Vec<f64>,
+    pub groups: Vec<Group>,
+    pub blocks: Vec<Block>,
+    pub colours: Colours,
+    pub fields: Vec<FieldUse>,
+    pub parts: Parts,
+    pub layout: Layout,
+    /// The integrand, for messages.
+    pub text: String,
+}
+
+/// Lanes of each block array.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Layout {
+    pub coords: usize,
+    pub inverse: usize,
+    pub measure: usize,
+    pub normal: usize,
+    pub registers: usize,
+    pub dofs: usize,
+    pub native: usize,
+    pub test: usize,
+    pub trial: usize,
+    pub weighted: usize,
+    pub slots: usize,
+    pub local: usize,
+}
+
+impl Layout {
+    pub fn total(&self) -> usize {
+        self.coords
+            + self.inverse
+            + self.measure
+            + self.normal
+            + self.registers
+            + self.dofs
+            + self.native
+            + self.test
+            + self.trial
+            + self.weighted
+            + self.slots
+            + self.local
+    }
+}
+
+fn side_number(side: SideOf) -> usize {
+    match side {
+        SideOf::Inside => 0,
+        SideOf::Outside => 1,
+    }
+}
+
+/// Where in the cells the integrand is evaluated.
+pub(crate) enum Points<'a> {
+    /// By a rule for the integrand.
+    Quadrature,
+    /// At given reference coordinates of every cell.
+    Listed(&'a [[f64; 3]]),
+}
+
+impl IntegralPlan {
+    pub fn new(integral: &Integral, points: Points) -> Result<IntegralPlan, AssembleError> {
+        let measure = &integral.measure;
+        let geometry = measure.geometry.clone();
+        let topology = geometry.topology();
+        let map = geometry.map();
+        let kind = geometry.cell_kind();
+        let space_dim = geometry.space_dim();
+        let text = integral.integrand.to_string();
+        let two_sided = measure.kind == DomainKind::InteriorSides;
+        let program = lower(&integral.integrand, two_sided)?;
+        check_spaces(&program, &geometry, &topology, &text)?;
+        let elements = domain::elements(measure)?;
+        let on_sides = measure.kind != DomainKind::Cells;
+        let sides = if two_sided { 2 } else { 1 };
+        check_inputs(&program, &text, on_sides, space_dim, topology.cell_count())?;
+
+        let element_kind = if on_sides { kind.side_kind() } else { kind };
+        let context = |source| AssembleError::Element { context: format!("in `{text}`"), source };
+        let degree = measure.degree.unwrap_or_else(|| {
+            crate::form::estimate_degree(&integral.integrand, map.degree)
+                + curvature_degree(map.degree)
+        });
+        let (rule_points, weights) = match points {
+            Points::Quadrature => {
+                let rule = Quadrature::new(element_kind, degree).map_err(context)?;
+                let scale = element_kind.reference_measure();
+                let weights: Vec<f64> = rule.weights().iter().map(|w| w * scale).collect();
+                (rule.points().to_vec(), weights)
+            }
+            Points::Listed(list) => (list.to_vec(), vec![1.0; list.len()]),
+        };
+
+        let map_basis = map_element(kind, map.degree);
+        let mut groups = Vec::with_capacity(elements.groups.len());
+        for key in &elements.groups {
+            let mut tables = Vec::with_capacity(sides);
+            for side in 0..sides {
+                let at = match (key.side, &key.outside, side) {
+                    (None, ..) => rule_points.clone(),
+                    (Some(local), _, 0) => {
+                        map_to_cell(kind, kind.side_vertices(local as usize), &rule_points)
+                            .map_err(context)?
+                    }
+                    (_, Some(outside), _) => {
+                        map_to_cell(kind, outside, &rule_points).map_err(context)?
+                    }
+                    (Some(_), None, _) => unreachable!("interior sides have an outside"),
+                };
+                tables.push(side_tables(&program, &map_basis, &at));
+            }
+            let normal = key.side.map(|local| kind.side_normal(local as usize));
+            groups.push(Group { normal, sides: tables });
+        }
+
+        let fields = field_uses(&program);
+        let parts = match (&program.test, &program.trial) {
+            _ if matches!(points, Points::Listed(_)) => {
+                let components = integral.integrand.shape().len();
+                let mut values = vec![None; components];
+                for c in &program.coefficients {
+                    values[c.component] = Some(c.value);
+                }
+                Parts::Values(values)
+            }
+            (Some(test), Some(trial)) => {
+                Parts::Matrix(matrix_parts(&program, test, trial, sides, space_dim))
+            }
+            (Some(test), None) => Parts::Vector(vector_parts(&program, test, sides)),
+            (None, None) => Parts::Scalar(program.coefficients.first().map(|c| c.value)),
+            (None, Some(_)) => {
+                return Err(FormError::Arguments(format!(
+                    "a form with a trial function needs a test function too; in `{text}`"
+                ))
+                .into());
+            }
+        };
+        let colours = match (&parts, &program.test) {
+            (Parts::Matrix(_) | Parts::Vector(_), Some(test)) => {
+                scatter::colour(&elements.blocks, test, sides)
+            }
+            _ => scatter::uncoloured(elements.blocks.len()),
+        };
+        let stride = if geometry.map_class() == MapClass::General { 1 } else { 0 };
+        let mut plan = IntegralPlan {
+            topology,
+            space_dim,
+            map_nodes: map_basis.node_count(),
+            stride,
+            sides,
+            points: rule_points.len(),
+            tile: 1,
+            weights,
+            groups,
+            blocks: elements.blocks,
+            colours,
+            fields,
+            parts,
+            layout: Layout::default(),
+            text,
+            geometry,
+            program,
+        };
+        let fixed = plan.layout_for(0).total();
+        let each = (plan.layout_for(1).total() - fixed).max(1);
+        let lanes = TILE_BYTES / (8 * LANES);
+        plan.tile = (lanes.saturating_sub(fixed.min(lanes / 2)) / each).clamp(1, plan.points.max(1));
+        // Even tiles: the last one is not much smaller than the others.
+        plan.tile = plan.points.max(1).div_ceil(plan.points.max(1).div_ceil(plan.tile));
+        plan.layout = plan.layout_for(plan.tile);
+        Ok(plan)
+    }
+
+    fn layout_for(&self, tile: usize) -> Layout {
+        let gd = self.space_dim;
+        let td = self.topology.cell_kind().dim();
+        let test_nodes = self.program.test.as_ref().map_or(0, Space::nodes_per_cell);
+        let trial_nodes = self.program.trial.as_ref().map_or(0, Space::nodes_per_cell);
+        let most = |counts: &mut dyn Iterator<Item = usize>| counts.max().unwrap_or(0);
+        let natives = self.program.tape.iter().map(|i| match i {
+            crate::form::lower::Instruction::Native { arguments, .. } => arguments.len(),
+            _ => 0,
+        });
+        let mut layout = Layout {
+            coords: self.map_nodes * gd,
+            inverse: self.sides * tile * td * gd,
+            // The measure, and one to receive the outer cell's, which is not used.
+            measure: 2 * tile,
+            normal: tile * gd,
+            registers: self.program.registers * tile,
+            dofs: most(&mut self.program.fields.iter().map(|f| f.space().nodes_per_cell())),
+            native: natives.max().unwrap_or(0) * tile,
+            ..Layout::default()
+        };
+        match &self.parts {
+            Parts::Matrix(parts) => {
+                layout.test =
+                    test_nodes * tile * most(&mut parts.iter().map(|p| p.test_axes.len()));
+                layout.trial =
+                    trial_nodes * tile * most(&mut parts.iter().map(|p| p.trial_axes.len()));
+                layout.weighted = tile * most(&mut parts.iter().map(|p| p.operands.len()));
+                layout.slots = tile * most(&mut parts.iter().map(|p| p.targets.len()));
+                layout.local =
+                    test_nodes * trial_nodes * parts.iter().map(MatrixPart::components).sum::<usize>();
+            }
+            Parts::Vector(parts) => {
+                layout.test = test_nodes * tile * most(&mut parts.iter().map(|p| p.axes.len()));
+                layout.slots = tile * most(&mut parts.iter().map(|p| p.coefficients.len()));
+                layout.local = test_nodes * parts.iter().map(|p| p.components).sum::<usize>();
+            }
+            Parts::Scalar(_) | Parts::Values(_) => {}
+        }
+        layout
+    }
+}
+
+/// Curved maps make integrands rational; this many degrees more keep their error small.
+fn curvature_degree(map_degree: usize) -> usize {
+    2 * (map_degree - 1)
+}
+
+fn side_tables(program: &Program, map_basis: &Lagrange, at: &[[f64; 3]]) -> SideTables {
+    let map = Arc::new(map_basis.tabulate(at));
+    let table = |space: &Space| Arc::new(space.element().tabulate(at));
+    let test = program.test.as_ref().map(table);
+    let trial = match (&program.test, &program.trial) {
+        (Some(a), Some(b)) if a.same(b) => test.clone(),
+        (_, b) => b.as_ref().map(table),
+    };
+    let fields = program.fields.iter().map(|f| table(f.space())).collect();
+    SideTables { map, test, trial, fields }
+}
+
+fn check_spaces(
+    program: &Program,
+    geometry: &Arc<dyn Geometry>,
+    topology: &Arc<Topology>,
+    text: &str,
+) -> Result<(), AssembleError> {
+    let arguments = program.test.iter().chain(&program.trial);
+    for space in arguments.chain(program.fields.iter().map(|f| f.space())) {
+        if space.geometry().id() != geometry.id() {
+            return Err(FormError::Domain(format!(
+                "a function in `{text}` lives on another geometry than the measure"
+            ))
+            .into());
+        }
+        if !Arc::ptr_eq(space.topology(), topology) {
+            return Err(AssembleError::MeshRebuilt);
+        }
+    }
+    Ok(())
+}
+
+fn check_inputs(
+    program: &Program,
+    text: &str,
+    on_sides: bool,
+    space_dim: usize,
+    cells: usize,
+) -> Result<(), AssembleError> {
+    for (input, _) in &program.inputs {
+        match input {
+            Input::Normal(_) if !on_sides => {
+                let message = format!("the normal exists on sides only (ds, dS), not in `{text}`");
+                return Err(FormError::Domain(message).into());
+            }
+            Input::Position(d) | Input::Normal(d) if *d >= space_dim => {
+                let message = format!(
+                    "`{text}` uses axis {d} of the position or normal; the geometry has {space_dim} axes"
+                );
+                return Err(FormError::Domain(message).into());
+            }
+            Input::CellData(_, data) if data.values.len() != cells => {
+                let message = format!(
+                    "the cell data `{}` has {} values; the geometry has {cells} cells",
+                    data.name,
+                    data.values.len()
+                );
+                return Err(FormError::Domain(message).into());
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn field_uses(program: &Program) -> Vec<FieldUse> {
+    let mut uses: Vec<FieldUse> = Vec::new();
+    for (input, register) in &program.inputs {
+        let &Input::Field { field, side, dof, derivative } = input else { continue };
+        let side = side_number(side);
+        let known =
+            uses.iter().position(|u| u.field == field && u.side == side && u.dof == dof);
+        let at = known.unwrap_or_else(|| {
+            uses.push(FieldUse { field, side, dof, registers: [None; 4] });
+            uses.len() - 1
+        });
+        uses[at].registers[derivative] = Some(*register);
+    }
+    uses
+}
+
+fn axes_of(slots: impl Iterator<Item = u8>) -> Vec<u8> {
+    let mut axes: Vec<u8> = slots.collect();
+    axes.sort_unstable();
+    axes.dedup();
+    axes
+}
+
+fn matrix_parts(
+    program: &Program,
+    test: &Space,
+    trial: &Space,
+    sides: usize,
+    space_dim: usize,
+) -> Vec<MatrixPart> {
+    let symmetric = sides == 1 && program.is_symmetric();
+    let mut parts = Vec::new();
+    for test_side in 0..sides {
+        for trial_side in 0..sides {
+            let here: Vec<(Slot, Slot, Operand)> =
+                program
+                    .coefficients
+                    .iter()
+                    .filter_map(|c: &Coefficient| Some((c.test?, c.trial?, c.value)))
+                    .filter(|(t, r, _)| {
+                        side_number(t.side) == test_side && side_number(r.side) == trial_side
+                    })
+                    .collect();
+            if here.is_empty() {
+                continue;
+            }
+            let mut test_axes = axes_of(here.iter().map(|(t, ..)| t.derivative));
+            let mut trial_axes = axes_of(here.iter().map(|(_, r, _)| r.derivative));
+            if symmetric || test.same(trial) {
+                // One table serves both.
+                test_axes = axes_of(test_axes.into_iter().chain(trial_axes));
+                trial_axes = test_axes.clone();
+            }
+            // A form that takes most derivatives takes the fast path for all of them.
+            if test_axes.len() + 1 == space_dim && test_axes[0] > 0 && space_dim == 3 {
+                test_axes = (1..=space_dim as u8).collect();
+                trial_axes = if test.same(trial) { test_axes.clone() } else { trial_axes };
+            }
+            let blocks = [test.components(), trial.components()];
+            let mut operands: Vec<Operand> = Vec::new();
+            let mut targets = Vec::new();
+            let mut entries = Vec::new();
+            for c in 0..blocks[0] {
+                for d in 0..blocks[1] {
+                    for &axis in &test_axes {
+                        let start = entries.len() as u32;
+                        for (t, r, value) in &here {
+                            let fits = t.dof as usize == c && r.dof as usize == d && t.derivative == axis;
+                            if !fits {
+                                continue;
+                            }
+                            let operand =
+                                operands.iter().position(|o| o == value).unwrap_or_else(|| {
+                                    operands.push(*value);
+                                    operands.len() - 1
+                                });
+                            let axis = trial_axes.iter().position(|&a| a == r.derivative);
+                            entries.push((operand as u32, axis.unwrap_or(0) as u32));
+                        }
+                        targets.push((start, entries.len() as u32));
+                    }
+                }
+            }
+            parts.push(MatrixPart {
+                test_side,
+                trial_side,
+                test_axes,
+                trial_axes,
+                blocks,
+                operands,
+                targets,
+                entries,
+                symmetric,
+                positions: Vec::new(),
+            });
+        }
+    }
+    parts
+}
+
+fn vector_parts(program: &Program, test: &Space, sides: usize) -> Vec<VectorPart> {
+    let mut parts = Vec::new();
+    for side in 0..sides {
+        let here: Vec<_> = program
+            .coefficients
+            .iter()
+            .filter_map(|c| Some((c.test?, c.value)))
+            .filter(|(t, _)| side_number(t.side) == side)
+            .collect();
+        if here.is_empty() {
+            continue;
+        }
+        let axes = axes_of(here.iter().map(|(t, _)| t.derivative));
+        let components = test.components();
+        let mut coefficients = vec![None; components * axes.len()];
+        for (t, value) in here {
+            if let Some(a) = axes.iter().position(|&a| a == t.derivative) {
+                coefficients[t.dof as usize * axes.len() + a] = Some(value);
+            }
+        }
+        parts.push(VectorPart { side, axes, components, coefficients });
+    }
+    parts
+}
