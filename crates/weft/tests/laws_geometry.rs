@@ -50,7 +50,9 @@ fn positions(map: &GeometryMap, vertices: &[u32]) -> Vec<[f64; 3]> {
 }
 
 fn centroid(x: &[[f64; 3]]) -> [f64; 3] {
-    x.iter().fold([0.0; 3], |s, &p| add(s, p)).map(|s| s / x.len() as f64)
+    x.iter()
+        .fold([0.0; 3], |s, &p| add(s, p))
+        .map(|s| s / x.len() as f64)
 }
 
 /// Measure of a straight cell. Quads must be planar; hexes are measured by the divergence
@@ -77,11 +79,16 @@ fn cell_measure(g: &dyn Geometry, cell: usize) -> f64 {
 }
 
 fn total(g: &dyn Geometry) -> f64 {
-    (0..g.topology().cell_count()).map(|c| cell_measure(g, c)).sum()
+    (0..g.topology().cell_count())
+        .map(|c| cell_measure(g, c))
+        .sum()
 }
 
 fn side_measure(g: &dyn Geometry, side: usize) -> f64 {
-    norm(area_vector(&positions(&g.map(), g.topology().side_vertices(side))))
+    norm(area_vector(&positions(
+        &g.map(),
+        g.topology().side_vertices(side),
+    )))
 }
 
 /// Everything a topology promises, checked entity by entity.
@@ -89,14 +96,20 @@ fn check_topology(t: &Topology) {
     let kind = t.cell_kind();
     let local = |cell: usize, l: usize| -> Vec<u32> {
         let table = kind.side_vertices(l);
-        table.iter().map(|&v| t.cell_vertices(cell)[v as usize]).collect()
+        table
+            .iter()
+            .map(|&v| t.cell_vertices(cell)[v as usize])
+            .collect()
     };
     let set = |v: &[u32]| v.iter().copied().collect::<BTreeSet<u32>>();
     for side in 0..t.side_count() {
         let ([inner, outer], [li, lo]) = (t.side_cells(side), t.side_locals(side));
         assert!(inner <= outer);
         assert_eq!(t.side_vertices(side), local(inner as usize, li as usize));
-        assert_eq!(set(t.side_vertices(side)), set(&local(outer as usize, lo as usize)));
+        assert_eq!(
+            set(t.side_vertices(side)),
+            set(&local(outer as usize, lo as usize))
+        );
         assert_eq!(t.cell_sides(inner as usize)[li as usize] as usize, side);
         assert_eq!(t.cell_sides(outer as usize)[lo as usize] as usize, side);
         assert_eq!(t.is_boundary(side), inner == outer);
@@ -105,9 +118,20 @@ fn check_topology(t: &Topology) {
         assert_eq!(t.find_side(&reversed), Some(side as u32));
     }
     assert!(t.boundary_sides().is_sorted());
-    assert_eq!(t.boundary_sides().len() + t.interior_sides().len(), t.side_count());
-    assert!(t.boundary_sides().iter().all(|&s| t.is_boundary(s as usize)));
-    assert!(t.interior_sides().iter().all(|&s| !t.is_boundary(s as usize)));
+    assert_eq!(
+        t.boundary_sides().len() + t.interior_sides().len(),
+        t.side_count()
+    );
+    assert!(
+        t.boundary_sides()
+            .iter()
+            .all(|&s| t.is_boundary(s as usize))
+    );
+    assert!(
+        t.interior_sides()
+            .iter()
+            .all(|&s| !t.is_boundary(s as usize))
+    );
     for cell in 0..t.cell_count() {
         for (l, &side) in t.cell_sides(cell).iter().enumerate() {
             assert!(t.side_cells(side as usize).contains(&(cell as u32)));
@@ -123,7 +147,11 @@ fn check_topology(t: &Topology) {
     for v in 0..t.vertex_count() {
         let cells = t.vertex_cells(v);
         assert!(cells.is_sorted());
-        assert!(cells.iter().all(|&c| t.cell_vertices(c as usize).contains(&(v as u32))));
+        assert!(
+            cells
+                .iter()
+                .all(|&c| t.cell_vertices(c as usize).contains(&(v as u32)))
+        );
         incidences += cells.len();
     }
     assert_eq!(incidences, t.cells().len());
@@ -133,8 +161,13 @@ fn check_topology(t: &Topology) {
 
 /// V − E + F (− C).
 fn euler(t: &Topology) -> i64 {
-    let [v, e, s, c] = [t.vertex_count(), t.edge_count(), t.side_count(), t.cell_count()]
-        .map(|n| n as i64);
+    let [v, e, s, c] = [
+        t.vertex_count(),
+        t.edge_count(),
+        t.side_count(),
+        t.cell_count(),
+    ]
+    .map(|n| n as i64);
     match t.cell_kind().dim() {
         1 => v - c,
         2 => v - e + c,
@@ -162,7 +195,13 @@ fn close(a: f64, b: f64) {
 }
 
 fn counts(t: &Topology) -> [usize; 5] {
-    [t.cell_count(), t.vertex_count(), t.side_count(), t.boundary_sides().len(), t.edge_count()]
+    [
+        t.cell_count(),
+        t.vertex_count(),
+        t.side_count(),
+        t.boundary_sides().len(),
+        t.edge_count(),
+    ]
 }
 
 const UNIT2: ([f64; 2], [f64; 2]) = ([0.0; 2], [1.0; 2]);
@@ -185,7 +224,16 @@ fn grid2_counts_and_measures() {
     for n in [1, 2, 3, 7] {
         let g = Grid2::unit([n, n]).unwrap();
         let t = g.topology();
-        assert_eq!(counts(&t), [n * n, (n + 1) * (n + 1), 2 * n * (n + 1), 4 * n, 2 * n * (n + 1)]);
+        assert_eq!(
+            counts(&t),
+            [
+                n * n,
+                (n + 1) * (n + 1),
+                2 * n * (n + 1),
+                4 * n,
+                2 * n * (n + 1)
+            ]
+        );
         check_topology(&t);
         check_closed(&g);
         for side in 0..t.side_count() {
@@ -203,7 +251,16 @@ fn grid3_counts_and_measures() {
         let g = Grid3::unit([n; 3]).unwrap();
         let t = g.topology();
         let m = n + 1;
-        assert_eq!(counts(&t), [n * n * n, m * m * m, 3 * n * n * m, 6 * n * n, 3 * n * m * m]);
+        assert_eq!(
+            counts(&t),
+            [
+                n * n * n,
+                m * m * m,
+                3 * n * n * m,
+                6 * n * n,
+                3 * n * m * m
+            ]
+        );
         check_topology(&t);
         check_closed(&g);
         for side in 0..t.side_count() {
@@ -261,7 +318,10 @@ fn grid_numbering_is_the_stated_one() {
             let cell = x * ny + y;
             let v = |i: usize, j: usize| ((x + i) * (ny + 1) + y + j) as u32;
             assert_eq!(t.cell_vertices(cell), [v(0, 0), v(1, 0), v(1, 1), v(0, 1)]);
-            assert_eq!(map.cell_nodes[4 * cell..4 * cell + 4], [v(0, 0), v(0, 1), v(1, 0), v(1, 1)]);
+            assert_eq!(
+                map.cell_nodes[4 * cell..4 * cell + 4],
+                [v(0, 0), v(0, 1), v(1, 0), v(1, 1)]
+            );
             // Low sides: axis·cells + cell.
             assert_eq!(t.cell_sides(cell)[3] as usize, cell);
             assert_eq!(t.cell_sides(cell)[0] as usize, n + cell);
@@ -278,10 +338,11 @@ fn grid_numbering_is_the_stated_one() {
     let n = nx * ny * nz;
     for cell in 0..n {
         let [x, y, z] = [cell / (ny * nz), cell / nz % ny, cell % nz];
-        let v = |a: [usize; 3]| {
-            (((x + a[0]) * (ny + 1) + y + a[1]) * (nz + 1) + z + a[2]) as u32
-        };
-        let expected = CellKind::Hex.vertices().iter().map(|p| v(p.map(|c| c as usize)));
+        let v = |a: [usize; 3]| (((x + a[0]) * (ny + 1) + y + a[1]) * (nz + 1) + z + a[2]) as u32;
+        let expected = CellKind::Hex
+            .vertices()
+            .iter()
+            .map(|p| v(p.map(|c| c as usize)));
         assert_eq!(t.cell_vertices(cell), expected.collect::<Vec<_>>());
         for axis in 0..3 {
             assert_eq!(t.cell_sides(cell)[2 * axis] as usize, axis * n + cell);
@@ -351,7 +412,10 @@ fn triangle_mesh_counts_flat_and_lifted() {
         for mesh in [flat, lifted] {
             let t = mesh.topology();
             let sides = 2 * n * (n + 1) + n * n;
-            assert_eq!(counts(&t), [2 * n * n, (n + 1) * (n + 1), sides, 4 * n, sides]);
+            assert_eq!(
+                counts(&t),
+                [2 * n * n, (n + 1) * (n + 1), sides, 4 * n, sides]
+            );
             check_topology(&t);
             for c in 0..t.cell_count() {
                 close(cell_measure(&mesh, c), 0.5 / (n * n) as f64);
@@ -368,8 +432,14 @@ fn quad_and_hex_mesh_counts_are_the_grids() {
     for n in [1, 2, 3] {
         let quads = rectangle_quads([n; 2], UNIT2.0, UNIT2.1).unwrap();
         let hexes = box_hexes([n; 3], UNIT3.0, UNIT3.1).unwrap();
-        assert_eq!(counts(&quads.topology()), counts(&Grid2::unit([n; 2]).unwrap().topology()));
-        assert_eq!(counts(&hexes.topology()), counts(&Grid3::unit([n; 3]).unwrap().topology()));
+        assert_eq!(
+            counts(&quads.topology()),
+            counts(&Grid2::unit([n; 2]).unwrap().topology())
+        );
+        assert_eq!(
+            counts(&hexes.topology()),
+            counts(&Grid3::unit([n; 3]).unwrap().topology())
+        );
         for s in 0..hexes.topology().side_count() {
             close(side_measure(&hexes, s), 1.0 / (n * n) as f64);
         }
@@ -388,7 +458,10 @@ fn tet_mesh_counts() {
         let m = n + 1;
         let sides = 6 * m * n * n + 4 * n * n * n;
         let edges = 3 * n * m * (2 * n + 1);
-        assert_eq!(counts(&t), [5 * n * n * n, m * m * m, sides, 12 * n * n, edges]);
+        assert_eq!(
+            counts(&t),
+            [5 * n * n * n, m * m * m, sides, 12 * n * n, edges]
+        );
         close(total(&mesh), 1.0);
         let area: f64 = (0..t.side_count()).map(|s| side_measure(&mesh, s)).sum();
         close(area, 3.0 * m as f64 + 2.0 * 3f64.sqrt() * n as f64);
@@ -427,12 +500,19 @@ fn disk_and_spheres() {
         assert_eq!(disk.tags().sides("circle").unwrap(), t.boundary_sides());
         // The area of the regular polygon with 6·rings corners.
         let corners = 6.0 * rings as f64;
-        close(total(&disk), corners / 2.0 * (std::f64::consts::TAU / corners).sin());
+        close(
+            total(&disk),
+            corners / 2.0 * (std::f64::consts::TAU / corners).sin(),
+        );
     }
     for level in 0..4usize {
         for mesh in [sphere(level).unwrap(), sphere_quads(level).unwrap()] {
             let (t, map) = (mesh.topology(), mesh.map());
-            let faces = if mesh.cell_kind() == CellKind::Triangle { 20 } else { 6 };
+            let faces = if mesh.cell_kind() == CellKind::Triangle {
+                20
+            } else {
+                6
+            };
             assert_eq!(t.cell_count(), faces << (2 * level));
             assert_eq!(euler(&t), 2);
             assert!(t.boundary_sides().is_empty());
@@ -472,7 +552,9 @@ fn side_numbers_follow_first_appearance() {
 fn permutation(n: usize, mut seed: u64) -> Vec<u32> {
     let mut p: Vec<u32> = (0..n as u32).collect();
     for i in (1..n).rev() {
-        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        seed = seed
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         p.swap(i, (seed >> 33) as usize % (i + 1));
     }
     p
@@ -494,8 +576,7 @@ fn renumbering_the_vertices_changes_no_count_and_moves_tags_along() {
             assert_eq!(counts(&u), counts(&t));
             check_topology(&u);
             for s in 0..t.side_count() {
-                let moved: Vec<u32> =
-                    t.side_vertices(s).iter().map(|&v| p[v as usize]).collect();
+                let moved: Vec<u32> = t.side_vertices(s).iter().map(|&v| p[v as usize]).collect();
                 // Numbers come from cells and local sides alone, so they stay.
                 assert_eq!(u.find_side(&moved), Some(s as u32));
             }
@@ -517,7 +598,9 @@ fn hex_rotations() -> Vec<[u8; 8]> {
             let c = cross(a, b);
             out.push(std::array::from_fn(|v| {
                 let p = x(v as u8);
-                find(std::array::from_fn(|d| p[0] * a[d] + p[1] * b[d] + p[2] * c[d]))
+                find(std::array::from_fn(|d| {
+                    p[0] * a[d] + p[1] * b[d] + p[2] * c[d]
+                }))
             }));
         }
     }
@@ -543,8 +626,10 @@ fn hexes_meet_in_all_rotations() {
             let side = u.interior_sides()[0] as usize;
             let outer = u.side_cells(side)[1] as usize;
             let table = CellKind::Hex.side_vertices(u.side_locals(side)[1] as usize);
-            let theirs: Vec<u32> =
-                table.iter().map(|&l| u.cell_vertices(outer)[l as usize]).collect();
+            let theirs: Vec<u32> = table
+                .iter()
+                .map(|&l| u.cell_vertices(outer)[l as usize])
+                .collect();
             let ours = u.side_vertices(side);
             // Both are outward, so they turn in opposite ways.
             let start = theirs.iter().position(|&v| v == ours[0]).unwrap();
@@ -563,7 +648,9 @@ fn refined_meshes_keep_measure_tags_and_laws() {
     for mesh in unit_meshes(2) {
         let dim = mesh.space_dim();
         let half = mesh.with_tag_cells("half", |x| x[0] < 0.5).unwrap();
-        let half = half.with_tag_vertices("corner", |x| norm(x) == 0.0).unwrap();
+        let half = half
+            .with_tag_vertices("corner", |x| norm(x) == 0.0)
+            .unwrap();
         let mut tags = (*half.tags()).clone();
         let t = half.topology();
         tags.insert_sides("inside", t.interior_sides().to_vec());
@@ -572,14 +659,23 @@ fn refined_meshes_keep_measure_tags_and_laws() {
         let f = fine.topology();
         check_topology(&f);
         assert_eq!(f.cell_count(), t.cell_count() << dim);
-        assert_eq!(f.boundary_sides().len(), t.boundary_sides().len() << (dim - 1));
+        assert_eq!(
+            f.boundary_sides().len(),
+            t.boundary_sides().len() << (dim - 1)
+        );
         assert_eq!(euler(&f), 1);
         close(total(&fine), 1.0);
         assert!(fine.warnings().is_empty());
         for c in 0..t.cell_count() {
             let children = (c << dim)..((c + 1) << dim);
             let measure = cell_measure(&coarse, c);
-            close(children.clone().map(|k| cell_measure(&fine, k)).sum::<f64>(), measure);
+            close(
+                children
+                    .clone()
+                    .map(|k| cell_measure(&fine, k))
+                    .sum::<f64>(),
+                measure,
+            );
             for k in children {
                 close(cell_measure(&fine, k), measure / (1 << dim) as f64);
             }
@@ -678,15 +774,29 @@ fn map_class_is_affine_for_parallelograms_only() {
     for mesh in unit_meshes(2) {
         assert_eq!(mesh.map_class(), MapClass::Affine);
         let sheared = mesh.moved(|x| {
-            [x[0], if mesh.space_dim() > 1 { x[1] + 0.3 * x[0] } else { 0.0 }, x[2]]
+            [
+                x[0],
+                if mesh.space_dim() > 1 {
+                    x[1] + 0.3 * x[0]
+                } else {
+                    0.0
+                },
+                x[2],
+            ]
         });
         assert_eq!(sheared.unwrap().map_class(), MapClass::Affine);
-        let bent = mesh.moved(|x| [x[0] + 0.1 * x[0] * x[1], x[1], x[2]]).unwrap();
+        let bent = mesh
+            .moved(|x| [x[0] + 0.1 * x[0] * x[1], x[1], x[2]])
+            .unwrap();
         let simplex = matches!(
             mesh.cell_kind(),
             CellKind::Segment | CellKind::Triangle | CellKind::Tet
         );
-        let expected = if simplex { MapClass::Affine } else { MapClass::General };
+        let expected = if simplex {
+            MapClass::Affine
+        } else {
+            MapClass::General
+        };
         assert_eq!(bent.map_class(), expected);
     }
     assert_eq!(Grid2::unit([2, 2]).unwrap().map_class(), MapClass::Uniform);
@@ -721,8 +831,17 @@ fn curved_meshes_keep_vertices_in_node_order() {
     // Bent so far in that the map folds at a node; the exact limit is a quarter of the edge.
     let (folded, _) = bent_triangle(-0.3);
     let error = Mesh::curved(CellKind::Triangle, 2, 2, folded, cells).unwrap_err();
-    assert!(matches!(error, GeometryError::FoldedCell { cell: 0, .. }), "{error}");
-    let mirrored = Mesh::curved(CellKind::Triangle, 2, 2, nodes.clone(), vec![1, 5, 3, 4, 2, 0]);
+    assert!(
+        matches!(error, GeometryError::FoldedCell { cell: 0, .. }),
+        "{error}"
+    );
+    let mirrored = Mesh::curved(
+        CellKind::Triangle,
+        2,
+        2,
+        nodes.clone(),
+        vec![1, 5, 3, 4, 2, 0],
+    );
     assert!(matches!(mirrored, Err(GeometryError::InvertedCell { .. })));
     let turned =
         Mesh::curved_reoriented(CellKind::Triangle, 2, 2, nodes, vec![1, 5, 3, 4, 2, 0]).unwrap();
@@ -740,9 +859,14 @@ fn curved_meshes_of_every_kind_and_degree() {
         let mesh = mesh.unwrap();
         close(total(&mesh), 1.0);
         let hexes = (0..m * m * m).map(|n| [x(n / (m * m)), x(n / m % m), x(n % m)]);
-        let mesh =
-            Mesh::curved(CellKind::Hex, 3, p, hexes.collect(), (0..(m * m * m) as u32).collect())
-                .unwrap();
+        let mesh = Mesh::curved(
+            CellKind::Hex,
+            3,
+            p,
+            hexes.collect(),
+            (0..(m * m * m) as u32).collect(),
+        )
+        .unwrap();
         close(total(&mesh), 1.0);
         assert_eq!(mesh.map_class(), MapClass::Affine);
         assert_eq!(mesh.topology().vertex_count(), 8);
@@ -755,7 +879,12 @@ fn curved_meshes_of_every_kind_and_degree() {
 fn curved_neighbours_must_share_side_nodes() {
     // Two quadratic triangles on the edge from (1,0) to (0,1), its midpoint doubled.
     let (mut nodes, mut cells) = bent_triangle(0.0);
-    nodes.extend([[1.0, 1.0, 0.0], [1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.5, 0.5, 0.0]]);
+    nodes.extend([
+        [1.0, 1.0, 0.0],
+        [1.0, 0.5, 0.0],
+        [0.5, 1.0, 0.0],
+        [0.5, 0.5, 0.0],
+    ]);
     cells.extend([3, 6, 5, 7, 8, 9]);
     let error = Mesh::curved(CellKind::Triangle, 2, 2, nodes.clone(), cells.clone()).unwrap_err();
     assert_eq!(
@@ -775,10 +904,17 @@ fn curved_neighbours_must_share_side_nodes() {
     );
 }
 
-const SQUARE: [[f64; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
+const SQUARE: [[f64; 3]; 4] = [
+    [0.0, 0.0, 0.0],
+    [1.0, 0.0, 0.0],
+    [1.0, 1.0, 0.0],
+    [0.0, 1.0, 0.0],
+];
 
 fn refused(kind: CellKind, dim: usize, points: &[[f64; 3]], cells: &[u32]) -> String {
-    Mesh::new(kind, dim, points.to_vec(), cells.to_vec()).unwrap_err().to_string()
+    Mesh::new(kind, dim, points.to_vec(), cells.to_vec())
+        .unwrap_err()
+        .to_string()
 }
 
 #[test]
@@ -852,7 +988,9 @@ fn errors_say_what_where_and_what_is_accepted() {
         "side (0, 1) belongs to 3 cells: (0, 1, 2); at most two may share a side"
     );
     assert_eq!(
-        Mesh::curved(Tet, 3, 0, vec![], vec![]).unwrap_err().to_string(),
+        Mesh::curved(Tet, 3, 0, vec![], vec![])
+            .unwrap_err()
+            .to_string(),
         "geometry of degree 0 is not supported; accepted are 1 to 10"
     );
     assert!(matches!(
@@ -865,7 +1003,12 @@ fn errors_say_what_where_and_what_is_accepted() {
     ));
     assert!(matches!(
         Mesh::curved(Triangle, 2, 2, SQUARE.to_vec(), vec![0, 1, 2, 3, 4, 5]),
-        Err(GeometryError::IndexOutOfRange { cell: 0, local: 4, index: 4, limit: 4 })
+        Err(GeometryError::IndexOutOfRange {
+            cell: 0,
+            local: 4,
+            index: 4,
+            limit: 4
+        })
     ));
 }
 
@@ -876,7 +1019,10 @@ fn twisted_hex_faces_are_refused() {
     // The second hex crosses two vertices of the shared face.
     cells.swap(8, 11);
     let error = Topology::build(CellKind::Hex, 12, cells).unwrap_err();
-    assert!(matches!(error, GeometryError::TwistedSide { cells: [0, 1], .. }), "{error}");
+    assert!(
+        matches!(error, GeometryError::TwistedSide { cells: [0, 1], .. }),
+        "{error}"
+    );
 }
 
 #[test]
@@ -897,7 +1043,10 @@ fn thin_but_sound_cells_pass_at_any_size_and_place() {
     for offset in [0.0, 1.0, 1e6] {
         let points = [0.1, 0.2, 0.7].map(|t: f64| [offset + t, offset + 3.0 * t, 0.0]);
         let error = Mesh::new(CellKind::Triangle, 2, points.to_vec(), vec![0, 1, 2]).unwrap_err();
-        assert!(matches!(error, GeometryError::DegenerateCell { .. }), "{error}");
+        assert!(
+            matches!(error, GeometryError::DegenerateCell { .. }),
+            "{error}"
+        );
     }
 }
 
@@ -905,11 +1054,7 @@ fn thin_but_sound_cells_pass_at_any_size_and_place() {
 fn reoriented_turns_inverted_cells() {
     for mesh in unit_meshes(2) {
         let (t, map) = (mesh.topology(), mesh.map());
-        let points: Vec<_> = map
-            .nodes
-            .iter()
-            .map(|&[x, y, z]| [1.0 - x, y, z])
-            .collect();
+        let points: Vec<_> = map.nodes.iter().map(|&[x, y, z]| [1.0 - x, y, z]).collect();
         let kind = mesh.cell_kind();
         let dim = mesh.space_dim();
         let cells = t.cells().to_vec();
@@ -922,7 +1067,10 @@ fn reoriented_turns_inverted_cells() {
         assert_eq!(counts(&turned.topology()), counts(&t));
     }
     let bad = Mesh::reoriented(CellKind::Triangle, 2, SQUARE.to_vec(), vec![0, 1, 9]);
-    assert!(matches!(bad, Err(GeometryError::IndexOutOfRange { index: 9, .. })));
+    assert!(matches!(
+        bad,
+        Err(GeometryError::IndexOutOfRange { index: 9, .. })
+    ));
 }
 
 #[test]
@@ -936,7 +1084,12 @@ fn grid_errors() {
         text(Grid2::new([1, 1], [0.0, 1.0], [1.0, 1.0])),
         "bounds 1 to 1 along axis 1 leave no room for 1 cells; the lower must be smaller, both finite and at most 1e100 in size"
     );
-    for (a, b) in [(1.0, 0.0), (f64::NAN, 1.0), (0.0, f64::INFINITY), (1e15, 1e15 + 1.0)] {
+    for (a, b) in [
+        (1.0, 0.0),
+        (f64::NAN, 1.0),
+        (0.0, f64::INFINITY),
+        (1e15, 1e15 + 1.0),
+    ] {
         assert!(matches!(
             Grid3::new([1, 1, 8], [0.0, 0.0, a], [1.0, 1.0, b]),
             Err(GeometryError::Bounds { axis: 2, .. })
@@ -960,19 +1113,33 @@ fn tag_errors() {
         f(&mut tags);
         mesh.clone().with_tags(tags).unwrap_err().to_string()
     };
-    assert_eq!(with(&|t| t.insert_cells("a", vec![2])), "tag 'a' lists cell 2; accepted are 0 to 1");
-    assert_eq!(with(&|t| t.insert_sides("a", vec![5])), "tag 'a' lists side 5; accepted are 0 to 4");
+    assert_eq!(
+        with(&|t| t.insert_cells("a", vec![2])),
+        "tag 'a' lists cell 2; accepted are 0 to 1"
+    );
+    assert_eq!(
+        with(&|t| t.insert_sides("a", vec![5])),
+        "tag 'a' lists side 5; accepted are 0 to 4"
+    );
     assert_eq!(
         with(&|t| t.insert_vertices("a", vec![0, 4])),
         "tag 'a' lists vertex 4; accepted are 0 to 3"
     );
-    assert_eq!(with(&|t| t.insert_sides("", vec![0])), "a side tag has an empty name");
     assert_eq!(
-        mesh.topology().sides_of_tag(&mesh.tags(), "wall").unwrap_err().to_string(),
+        with(&|t| t.insert_sides("", vec![0])),
+        "a side tag has an empty name"
+    );
+    assert_eq!(
+        mesh.topology()
+            .sides_of_tag(&mesh.tags(), "wall")
+            .unwrap_err()
+            .to_string(),
         "no side tag is named 'wall'; there are: 'bottom', 'left', 'right', 'top'"
     );
     assert_eq!(
-        mesh.with_tag_sides("far", |x| x[0] > 5.0).unwrap_err().to_string(),
+        mesh.with_tag_sides("far", |x| x[0] > 5.0)
+            .unwrap_err()
+            .to_string(),
         "no boundary side was selected for tag 'far'"
     );
     let both = mesh.with_tag_sides("ends", |x| x[0] == 0.0).unwrap();
@@ -981,8 +1148,10 @@ fn tag_errors() {
     let mut tags = Tags::new();
     tags.insert_cells("a", vec![1, 0, 1]);
     assert_eq!(tags.cells("a"), Some(&[0, 1][..]));
-    assert_eq!(mesh.scaled([1.0, 0.0, 1.0]).unwrap_err().to_string(),
-        "scale factor 0 along axis 1; it must be finite and not 0");
+    assert_eq!(
+        mesh.scaled([1.0, 0.0, 1.0]).unwrap_err().to_string(),
+        "scale factor 0 along axis 1; it must be finite and not 0"
+    );
     assert!(mesh.lifted(|_, _| 0.0).unwrap().lifted(|_, _| 0.0).is_err());
 }
 
@@ -1034,7 +1203,7 @@ fn warnings_name_what_is_odd() {
     );
     // Segments head to head.
     assert_eq!(
-        text(Segment, 2, &SQUARE, &[0, 1, 2, 1, 2, 3]),
+        text(Segment, 2, &SQUARE[..3], &[0, 1, 2, 1]),
         ["at 1 sides the two cells overlap or disagree about orientation: (1)"]
     );
     let many: Vec<[f64; 3]> = (0..14).map(|i| [i as f64, (i * i) as f64, 0.0]).collect();
@@ -1055,12 +1224,17 @@ fn changes_are_all_or_nothing_and_seen_through_every_handle() {
             && Arc::ptr_eq(&handle.map(), &map)
     };
     assert_eq!(
-        mesh.move_vertices(vec![[0.0; 3]; 3]).unwrap_err().to_string(),
+        mesh.move_vertices(vec![[0.0; 3]; 3])
+            .unwrap_err()
+            .to_string(),
         "3 positions for a mesh of 9 points; one position per point is needed"
     );
     let mut nodes = map.nodes.clone();
     nodes[4] = [2.0, 2.0, 0.0];
-    assert!(matches!(mesh.move_vertices(nodes.clone()), Err(GeometryError::FoldedCell { .. })));
+    assert!(matches!(
+        mesh.move_vertices(nodes.clone()),
+        Err(GeometryError::FoldedCell { .. })
+    ));
     nodes[4] = [f64::INFINITY, 0.5, 0.0];
     assert!(mesh.move_vertices(nodes.clone()).is_err());
     assert!(mesh.rebuild(SQUARE.to_vec(), vec![0, 1, 2, 4]).is_err());
@@ -1092,9 +1266,16 @@ fn changes_are_all_or_nothing_and_seen_through_every_handle() {
 #[test]
 fn flipping_an_edge_and_rebuilding_gives_the_new_neighbours() {
     // warp issue 1804: after an edge flip the side → triangle map was stale.
-    let mesh = Mesh::new(CellKind::Triangle, 2, SQUARE.to_vec(), vec![0, 1, 2, 0, 2, 3]).unwrap();
+    let mesh = Mesh::new(
+        CellKind::Triangle,
+        2,
+        SQUARE.to_vec(),
+        vec![0, 1, 2, 0, 2, 3],
+    )
+    .unwrap();
     assert!(mesh.topology().find_side(&[0, 2]).is_some());
-    mesh.rebuild(SQUARE.to_vec(), vec![0, 1, 3, 1, 2, 3]).unwrap();
+    mesh.rebuild(SQUARE.to_vec(), vec![0, 1, 3, 1, 2, 3])
+        .unwrap();
     let t = mesh.topology();
     assert_eq!(t.find_side(&[0, 2]), None);
     let side = t.find_side(&[1, 3]).unwrap();
@@ -1139,7 +1320,13 @@ fn tables_do_not_depend_on_the_number_of_threads() {
             let mesh = box_tets([12; 3], UNIT3.0, UNIT3.1).unwrap();
             let t = mesh.topology();
             let sides: Vec<_> = (0..t.side_count())
-                .map(|s| (t.side_vertices(s).to_vec(), t.side_cells(s), t.side_locals(s)))
+                .map(|s| {
+                    (
+                        t.side_vertices(s).to_vec(),
+                        t.side_cells(s),
+                        t.side_locals(s),
+                    )
+                })
                 .collect();
             let edges: Vec<_> = (0..t.edge_count()).map(|e| t.edge_vertices(e)).collect();
             (sides, edges)
@@ -1150,7 +1337,10 @@ fn tables_do_not_depend_on_the_number_of_threads() {
 }
 
 fn rayon_pool(threads: usize) -> rayon::ThreadPool {
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .unwrap()
 }
 
 fn kind_strategy() -> impl Strategy<Value = CellKind> {
