@@ -9,6 +9,17 @@ use super::lattice::LatticePoint;
 
 const N: usize = MAX_LAGRANGE_DEGREE + 1;
 
+/// `1 / (k + 1)`.
+const RECIPROCALS: [f64; N] = {
+    let mut out = [1.0; N];
+    let mut k = 0;
+    while k < N {
+        out[k] = 1.0 / (k + 1) as f64;
+        k += 1;
+    }
+    out
+};
+
 /// Values and derivatives of the polynomials of one direction.
 pub(super) type LineValues = [[f64; 2]; N];
 
@@ -119,30 +130,38 @@ impl ProductBasis {
     /// Values and gradients. On a triangle the last multi-index entry is 0, so its factor is 1.
     pub(super) fn evaluate(&self, point: [f64; 3], values: &mut [f64], gradients: &mut [[f64; 3]]) {
         let first = 1.0 - point[0] - point[1] - point[2];
-        let f = [first, point[0], point[1], point[2]].map(|c| self.factors(c));
-        for (i, a) in self.nodes.iter().enumerate() {
-            let [f0, f1, f2, f3] = [0, 1, 2, 3].map(|c| f[c][a[c] as usize]);
-            let (f01, f23) = (f0[0] * f1[0], f2[0] * f3[0]);
-            values[i] = f01 * f23;
-            let d0 = f0[1] * f1[0] * f23;
-            gradients[i] = [
-                f0[0] * f1[1] * f23 - d0,
-                f01 * f2[1] * f3[0] - d0,
-                f01 * f2[0] * f3[1] - d0,
+        let coordinates = [first, point[0], point[1], point[2]];
+        if self.degree == 1 {
+            let slopes = [[-1.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+            let n = self.nodes.len();
+            values.copy_from_slice(&coordinates[..n]);
+            gradients.copy_from_slice(&slopes[..n]);
+            return;
+        }
+        // For each m the products of (p c - k) / (k + 1) for k < m, and their derivatives, one
+        // lane for each barycentric coordinate c.
+        let p = self.degree as f64;
+        let (mut f, mut df) = ([[1.0; 4]; N], [[0.0; 4]; N]);
+        for m in 0..self.degree {
+            let scale = RECIPROCALS[m];
+            for c in 0..4 {
+                let factor = (p * coordinates[c] - m as f64) * scale;
+                f[m + 1][c] = f[m][c] * factor;
+                df[m + 1][c] = df[m][c] * factor + f[m][c] * p * scale;
+            }
+        }
+        for ((a, value), gradient) in self.nodes.iter().zip(values).zip(gradients) {
+            let at = a.map(usize::from);
+            let [f0, f1, f2, f3] = [0, 1, 2, 3].map(|c| f[at[c]][c]);
+            let [d0, d1, d2, d3] = [0, 1, 2, 3].map(|c| df[at[c]][c]);
+            let (f01, f23) = (f0 * f1, f2 * f3);
+            *value = f01 * f23;
+            let common = d0 * f1 * f23;
+            *gradient = [
+                f0 * d1 * f23 - common,
+                f01 * d2 * f3 - common,
+                f01 * f2 * d3 - common,
             ];
         }
-    }
-
-    /// `[value, derivative]` of the products of `(p c - k) / (k + 1)` for `k < m`, for each `m`.
-    fn factors(&self, c: f64) -> LineValues {
-        let p = self.degree as f64;
-        let mut out = [[0.0; 2]; N];
-        out[0] = [1.0, 0.0];
-        for m in 0..self.degree {
-            let [v, d] = out[m];
-            let (factor, scale) = (p * c - m as f64, 1.0 / (m + 1) as f64);
-            out[m + 1] = [v * factor * scale, (d * factor + p * v) * scale];
-        }
-        out
     }
 }

@@ -19,6 +19,7 @@ mod modal;
 mod quadrature;
 mod sides;
 mod simplex_rules;
+mod simplex_tables;
 
 pub use cell::CellKind;
 pub use entities::Entity;

@@ -1,1 +1,140 @@
-//! Under construction.
+//! Geometries: which cells there are, how they touch, and where they lie.
+//!
+//! A geometry answers three questions, each with a shared snapshot: [`Topology`] (cells, sides,
+//! edges, vertices and their neighbours), [`Tags`] (named groups of them) and [`GeometryMap`]
+//! (positions). [`Grid2`] and [`Grid3`] are axis-aligned grids that hold only their bounds until
+//! a table is asked for; [`Mesh`] is an unstructured mesh, straight or curved. The [`shapes`]
+//! module makes meshes of simple bodies.
+//!
+//! The one invariant: whatever a constructor returned has indices in range, finite coordinates,
+//! manifold sides and positively oriented cells of non-zero measure, so nothing later has to ask.
+
+mod check;
+mod equispaced;
+mod error;
+mod grid;
+mod group;
+mod lattice;
+mod mesh;
+mod refine;
+pub mod shapes;
+mod tags;
+mod topology;
+mod transform;
+mod warn;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::element::CellKind;
+
+pub use error::{GeometryError, MeshWarning};
+pub use grid::{Grid2, Grid3};
+pub use mesh::Mesh;
+pub use tags::Tags;
+pub use topology::Topology;
+
+/// Identity of a geometry object: two handles are the same geometry exactly when these are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct GeometryId(u64);
+
+impl GeometryId {
+    /// An identity that no other geometry of this process has.
+    pub fn unique() -> GeometryId {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        GeometryId(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// How much the Jacobian of the cells' maps varies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MapClass {
+    /// The same Jacobian in all cells.
+    Uniform,
+    /// Constant in each cell.
+    Affine,
+    /// Varying inside cells.
+    General,
+}
+
+/// Snapshot of where the cells of a geometry are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GeometryMap {
+    /// Polynomial degree of the map from the reference cell; 1 for straight cells.
+    pub degree: usize,
+    /// Positions of the geometry nodes: the vertices and, in curved meshes, more.
+    /// Coordinates past the space dimension are 0.
+    pub nodes: Vec<[f64; 3]>,
+    /// Nodes of each cell, cells × nodes per cell, in Lagrange numbering of `degree` on
+    /// equispaced nodes. For quads and hexes this is the lattice order, not the order of
+    /// [`Topology::cell_vertices`].
+    pub cell_nodes: Vec<u32>,
+    /// The node of each vertex; `None` when vertex `v` is node `v`.
+    pub vertex_nodes: Option<Vec<u32>>,
+}
+
+impl GeometryMap {
+    /// Number of vertices.
+    pub fn vertex_count(&self) -> usize {
+        self.vertex_nodes
+            .as_ref()
+            .map_or(self.nodes.len(), |map| map.len())
+    }
+
+    /// The geometry node that vertex `vertex` is.
+    ///
+    /// # Panics
+    /// If a curved mesh has no such vertex.
+    pub fn vertex_node(&self, vertex: u32) -> u32 {
+        match &self.vertex_nodes {
+            Some(map) => map[vertex as usize],
+            None => vertex,
+        }
+    }
+
+    /// Position of vertex `vertex`.
+    ///
+    /// # Panics
+    /// If there is no such vertex.
+    pub fn vertex(&self, vertex: u32) -> [f64; 3] {
+        self.nodes[self.vertex_node(vertex) as usize]
+    }
+
+    /// Mean position of some vertices; the origin if there are none.
+    pub fn mean(&self, vertices: &[u32]) -> [f64; 3] {
+        let mut sum = [0.0; 3];
+        for &v in vertices {
+            let x = self.vertex(v);
+            for d in 0..3 {
+                sum[d] += x[d];
+            }
+        }
+        sum.map(|s| s / vertices.len().max(1) as f64)
+    }
+}
+
+/// A set of cells of one kind in space.
+///
+/// All answers are snapshots behind `Arc`: a geometry that changes (see [`Mesh::move_vertices`]
+/// and [`Mesh::rebuild`]) hands out new ones, so comparing with [`Arc::ptr_eq`] tells whether
+/// what was built from an earlier answer is still current.
+pub trait Geometry: std::fmt::Debug + Send + Sync {
+    /// Identity of this geometry.
+    fn id(&self) -> GeometryId;
+    /// Kind of all its cells.
+    fn cell_kind(&self) -> CellKind;
+    /// Number of coordinates of a position: 1, 2 or 3.
+    fn space_dim(&self) -> usize;
+    /// Cells, sides, edges, vertices and how they touch.
+    fn topology(&self) -> Arc<Topology>;
+    /// Named groups of cells, sides and vertices.
+    fn tags(&self) -> Arc<Tags>;
+    /// Where the cells are.
+    fn map(&self) -> Arc<GeometryMap>;
+    /// How much the Jacobian varies.
+    fn map_class(&self) -> MapClass;
+    /// Cells per axis of a grid (1 for unused axes); `None` for anything else.
+    fn lattice(&self) -> Option<[usize; 3]> {
+        None
+    }
+}
