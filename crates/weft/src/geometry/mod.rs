@@ -12,6 +12,7 @@
 mod check;
 mod equispaced;
 mod error;
+mod frame;
 mod grid;
 mod group;
 mod lattice;
@@ -29,6 +30,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::element::CellKind;
 
 pub use error::{GeometryError, MeshWarning};
+pub use frame::{Frame, frame_at, locate, map_element};
 pub use grid::{Grid2, Grid3};
 pub use mesh::Mesh;
 pub use tags::Tags;

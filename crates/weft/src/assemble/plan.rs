@@ -1,0 +1,388 @@
+//! Plans: what does not change between assemblies of one form.
+
+use super::engine::{Sink, Snapshot, run_chunk};
+use super::error::AssembleError;
+use super::integral::{IntegralPlan, Parts, Points};
+use super::lanes::LANES;
+use super::scatter::Shared;
+use crate::form::{Expr, Form, FormError, Integral, Measure, Shape};
+use crate::geometry::Geometry;
+use crate::memory::Pool;
+use crate::space::Space;
+use crate::sparse::{BlockMatrix, Pattern};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// The integrals of a form with the memory that assembly needs besides block arrays.
+struct Plan {
+    integrals: Vec<IntegralPlan>,
+    uniforms: Vec<f64>,
+    fields: Vec<Vec<f64>>,
+    sums: Vec<f64>,
+    pool: Pool,
+}
+
+impl Plan {
+    fn new(form: &Form) -> Result<Plan, AssembleError> {
+        form.check()?;
+        let integrals = form
+            .integrals
+            .iter()
+            .map(|i| IntegralPlan::new(i, Points::Quadrature))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Plan::with(integrals))
+    }
+
+    fn with(integrals: Vec<IntegralPlan>) -> Plan {
+        let most = |f: &dyn Fn(&IntegralPlan) -> usize| integrals.iter().map(f).max().unwrap_or(0);
+        let uniforms = vec![0.0; most(&|i| i.program.uniforms.len())];
+        let sums = vec![0.0; most(&|i| i.colours.iter().map(Vec::len).sum())];
+        // One array for each field of the integral that has most; grown to fit on first use.
+        let fields = vec![Vec::new(); most(&|i| i.program.fields.len())];
+        Plan { integrals, uniforms, fields, sums, pool: Pool::default_pool().clone() }
+    }
+
+    /// Run integral `number` into `target`; returns the total of the chunks' sums.
+    fn run(&mut self, number: usize, target: &mut [f64]) -> Result<f64, AssembleError> {
+        let plan = &self.integrals[number];
+        if !Arc::ptr_eq(&plan.topology, &plan.geometry.topology()) {
+            return Err(AssembleError::MeshRebuilt);
+        }
+        let map = plan.geometry.map();
+        plan.program.evaluate_uniforms(&mut self.uniforms);
+        // A copy of the values as they are now: nothing that runs later can change them.
+        for (copy, field) in self.fields.iter_mut().zip(&plan.program.fields) {
+            let values = field.values();
+            copy.clear();
+            copy.extend_from_slice(&values);
+        }
+        let snapshot = Snapshot {
+            nodes: &map.nodes,
+            cell_nodes: &map.cell_nodes,
+            uniforms: &self.uniforms,
+            fields: &self.fields,
+        };
+        let out = Shared::new(target);
+        let sums = Shared::new(&mut self.sums);
+        let mut first = 0;
+        for colour in &plan.colours {
+            colour.par_iter().enumerate().with_max_len(1).for_each(|(k, chunk)| {
+                let sink = match &plan.parts {
+                    Parts::Matrix(_) => Sink::Matrix(&out),
+                    Parts::Vector(_) => Sink::Vector(&out),
+                    Parts::Scalar(_) => Sink::Scalar(&sums, first + k),
+                    Parts::Values(_) => Sink::Values(&out),
+                };
+                run_chunk(plan, chunk.clone(), &snapshot, &self.pool, sink);
+            });
+            first += colour.len();
+        }
+        if matches!(plan.parts, Parts::Scalar(_)) {
+            return Ok(self.sums[..first].iter().sum());
+        }
+        Ok(0.0)
+    }
+
+    fn run_all(&mut self, target: &mut [f64]) -> Result<(), AssembleError> {
+        for number in 0..self.integrals.len() {
+            self.run(number, target)?;
+        }
+        Ok(())
+    }
+}
+
+/// Plan of a bilinear form: pattern, tables, and where every local entry goes.
+///
+/// `assemble` may be called as often as parameters, fields or positions change; it allocates
+/// nothing and gives the same bits for any number of threads.
+pub struct MatrixPlan {
+    plan: Plan,
+    pattern: Arc<Pattern>,
+    block: [usize; 2],
+    test: Space,
+    trial: Space,
+}
+
+impl MatrixPlan {
+    /// Plan `form`, which holds a test and a trial function.
+    pub fn new(form: &Form) -> Result<MatrixPlan, AssembleError> {
+        form.check()?;
+        let (Some(test), Some(trial)) = (form.test_space(), form.trial_space()) else {
+            return Err(FormError::Arguments(
+                "a matrix needs a form with a test and a trial function".to_owned(),
+            )
+            .into());
+        };
+        let mut plan = Plan::new(form)?;
+        let pattern = Arc::new(pattern(&plan.integrals, &test, &trial)?);
+        for integral in &mut plan.integrals {
+            place(integral, &test, &trial, &pattern);
+        }
+        let block = [test.components(), trial.components()];
+        Ok(MatrixPlan { plan, pattern, block, test, trial })
+    }
+
+    /// A zero matrix to assemble into. All matrices of a plan share its pattern.
+    pub fn matrix(&self) -> BlockMatrix {
+        BlockMatrix::zeros(self.pattern.clone(), self.block)
+    }
+
+    /// Space of the rows.
+    pub fn test_space(&self) -> &Space {
+        &self.test
+    }
+
+    /// Space of the columns.
+    pub fn trial_space(&self) -> &Space {
+        &self.trial
+    }
+
+    /// Replace the values of `matrix` by the form with its parameters and fields as they are.
+    pub fn assemble(&mut self, matrix: &mut BlockMatrix) -> Result<(), AssembleError> {
+        if !Arc::ptr_eq(matrix.pattern(), &self.pattern) {
+            return Err(AssembleError::Target {
+                what: "a matrix that this plan did not make",
+                got: matrix.values().len(),
+                expected: self.pattern.entry_count() * self.block[0] * self.block[1],
+            });
+        }
+        matrix.fill_zero();
+        self.plan.run_all(matrix.values_mut())
+    }
+}
+
+/// Plan of a linear form.
+pub struct VectorPlan {
+    plan: Plan,
+    test: Space,
+}
+
+impl VectorPlan {
+    /// Plan `form`, which holds a test function only.
+    pub fn new(form: &Form) -> Result<VectorPlan, AssembleError> {
+        form.check()?;
+        match (form.test_space(), form.trial_space()) {
+            (Some(test), None) => Ok(VectorPlan { plan: Plan::new(form)?, test }),
+            _ => Err(FormError::Arguments(
+                "a vector needs a form with a test function and no trial function".to_owned(),
+            )
+            .into()),
+        }
+    }
+
+    /// Space of the entries.
+    pub fn test_space(&self) -> &Space {
+        &self.test
+    }
+
+    /// Replace `vector`, one entry for each degree of freedom of the test space.
+    pub fn assemble(&mut self, vector: &mut [f64]) -> Result<(), AssembleError> {
+        if vector.len() != self.test.dof_count() {
+            return Err(AssembleError::Target {
+                what: "the vector",
+                got: vector.len(),
+                expected: self.test.dof_count(),
+            });
+        }
+        vector.fill(0.0);
+        self.plan.run_all(vector)
+    }
+}
+
+/// Plan of a functional.
+pub struct ScalarPlan {
+    plan: Plan,
+}
+
+impl ScalarPlan {
+    /// Plan `form`, which holds neither test nor trial function.
+    pub fn new(form: &Form) -> Result<ScalarPlan, AssembleError> {
+        form.check()?;
+        if form.test_space().is_some() || form.trial_space().is_some() {
+            return Err(FormError::Arguments(
+                "a number needs a form without test and trial functions".to_owned(),
+            )
+            .into());
+        }
+        Ok(ScalarPlan { plan: Plan::new(form)? })
+    }
+
+    /// The value with parameters and fields as they are.
+    pub fn evaluate(&mut self) -> Result<f64, AssembleError> {
+        let mut total = 0.0;
+        for number in 0..self.plan.integrals.len() {
+            let part = self.plan.run(number, &mut [])?;
+            if !part.is_finite() {
+                let text = self.plan.integrals[number].text.clone();
+                return Err(AssembleError::NotFinite(text));
+            }
+            total += part;
+        }
+        Ok(total)
+    }
+}
+
+/// Values of an expression at points of every cell, evaluated as often as wanted.
+pub struct PointPlan {
+    plan: Plan,
+    len: usize,
+    shape: Shape,
+}
+
+impl PointPlan {
+    /// Plan `expression` at the given reference coordinates of all cells of `geometry`.
+    pub fn new(
+        expression: &Expr,
+        geometry: &Arc<dyn Geometry>,
+        points: &[[f64; 3]],
+    ) -> Result<PointPlan, AssembleError> {
+        expression.check()?;
+        let held = expression.held();
+        if held.test.is_some() || held.trial.is_some() {
+            return Err(FormError::Arguments(format!(
+                "test and trial functions have no values; in `{expression}`"
+            ))
+            .into());
+        }
+        let measure = Measure::new(crate::form::DomainKind::Cells, geometry.clone());
+        let integral = Integral { measure, integrand: expression.clone() };
+        let plan = IntegralPlan::new(&integral, Points::Listed(points))?;
+        let shape = expression.shape();
+        let len = plan.topology.cell_count() * points.len() * shape.len();
+        Ok(PointPlan { plan: Plan::with(vec![plan]), len, shape })
+    }
+
+    /// Shape of a value.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Numbers that [`PointPlan::evaluate`] writes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no points.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Write all values: `[cell][point][component]`.
+    pub fn evaluate(&mut self, out: &mut [f64]) -> Result<(), AssembleError> {
+        if out.len() != self.len {
+            return Err(AssembleError::Target {
+                what: "the array of values",
+                got: out.len(),
+                expected: self.len,
+            });
+        }
+        self.plan.run_all(out)
+    }
+}
+
+/// Cells of a block's element, each once.
+fn lane_cells(integral: &IntegralPlan) -> impl Iterator<Item = [u32; 2]> + '_ {
+    integral.blocks.iter().flat_map(|b| {
+        (0..b.count as usize).map(move |lane| [b.inside[lane], b.outside[lane]])
+    })
+}
+
+/// Union of the couplings of all integrals, rows and columns being nodes.
+fn pattern(
+    integrals: &[IntegralPlan],
+    test: &Space,
+    trial: &Space,
+) -> Result<Pattern, AssembleError> {
+    let rows = test.node_count();
+    // (row cell, column cell) pairs, listed for each row node by counting.
+    let mut couples: Vec<[u32; 2]> = Vec::new();
+    for integral in integrals {
+        let Parts::Matrix(parts) = &integral.parts else { continue };
+        for cells in lane_cells(integral) {
+            for part in parts {
+                couples.push([cells[part.test_side], cells[part.trial_side]]);
+            }
+        }
+    }
+    couples.sort_unstable();
+    couples.dedup();
+    let mut starts = vec![0usize; rows + 1];
+    for [row_cell, _] in &couples {
+        for &node in test.cell_nodes(*row_cell as usize) {
+            starts[node as usize + 1] += 1;
+        }
+    }
+    for r in 0..rows {
+        starts[r + 1] += starts[r];
+    }
+    let mut cells = vec![0u32; starts[rows]];
+    let mut next = starts.clone();
+    for [row_cell, column_cell] in &couples {
+        for &node in test.cell_nodes(*row_cell as usize) {
+            cells[next[node as usize]] = *column_cell;
+            next[node as usize] += 1;
+        }
+    }
+    drop(couples);
+    const ROWS: usize = 1024;
+    let parts: Vec<(Vec<usize>, Vec<u32>)> = (0..rows.div_ceil(ROWS))
+        .into_par_iter()
+        .map(|part| {
+            let mut counts = Vec::with_capacity(ROWS);
+            let mut columns: Vec<u32> = Vec::new();
+            let mut row: Vec<u32> = Vec::new();
+            for r in part * ROWS..((part + 1) * ROWS).min(rows) {
+                row.clear();
+                for &cell in &cells[starts[r]..starts[r + 1]] {
+                    row.extend_from_slice(trial.cell_nodes(cell as usize));
+                }
+                row.sort_unstable();
+                row.dedup();
+                counts.push(row.len());
+                columns.extend_from_slice(&row);
+            }
+            (counts, columns)
+        })
+        .collect();
+    let total: usize = parts.iter().map(|(_, c)| c.len()).sum();
+    if total as u64 >= u32::MAX as u64 {
+        return Err(AssembleError::TooManyEntries(total as u64));
+    }
+    let mut offsets = Vec::with_capacity(rows + 1);
+    let mut columns = Vec::with_capacity(total);
+    offsets.push(0);
+    for (counts, part) in parts {
+        for count in counts {
+            offsets.push(offsets[offsets.len() - 1] + count);
+        }
+        columns.extend(part);
+    }
+    Pattern::new(rows, trial.node_count(), offsets, columns).map_err(|error| {
+        // Rows are sorted and in range by construction.
+        FormError::Domain(error.to_string()).into()
+    })
+}
+
+/// Find the place of every local entry in the pattern.
+fn place(integral: &mut IntegralPlan, test: &Space, trial: &Space, pattern: &Pattern) {
+    let blocks = &integral.blocks;
+    let Parts::Matrix(parts) = &mut integral.parts else { return };
+    let (m, n) = (test.nodes_per_cell(), trial.nodes_per_cell());
+    for part in parts {
+        part.positions = vec![0; blocks.len() * m * n * LANES];
+        part.positions.par_chunks_mut(m * n * LANES).zip(blocks).for_each(|(positions, block)| {
+            for lane in 0..LANES {
+                let rows = test.cell_nodes(block.cells(part.test_side)[lane] as usize);
+                let columns = trial.cell_nodes(block.cells(part.trial_side)[lane] as usize);
+                for (i, &row) in rows.iter().enumerate() {
+                    let range = pattern.row_range(row as usize);
+                    let known = &pattern.columns()[range.clone()];
+                    for (j, column) in columns.iter().enumerate() {
+                        let at = known.partition_point(|c| c < column);
+                        positions[(i * n + j) * LANES + lane] = (range.start + at) as u32;
+                    }
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,80 @@
+//! Values of expressions at points, interpolation and projection into spaces.
+
+use super::error::AssembleError;
+use super::plan::PointPlan;
+use crate::field::Field;
+use crate::form::{Expr, FormError};
+use crate::geometry::Geometry;
+use crate::space::Space;
+use std::sync::Arc;
+
+/// Values of `expression` at the given reference coordinates of every cell:
+/// `[cell][point][component]`.
+pub fn evaluate_at(
+    expression: &Expr,
+    geometry: &Arc<dyn Geometry>,
+    points: &[[f64; 3]],
+) -> Result<Vec<f64>, AssembleError> {
+    let mut plan = PointPlan::new(expression, geometry, points)?;
+    let mut out = vec![0.0; plan.len()];
+    plan.evaluate(&mut out)?;
+    Ok(out)
+}
+
+/// The field of `space` that equals `expression` at the nodes. A node that several cells share
+/// takes the value of the cell with the smallest number.
+pub fn interpolate(expression: &Expr, space: &Space) -> Result<Field, AssembleError> {
+    check_shape(expression, space)?;
+    let values = evaluate_at(expression, space.geometry(), space.element().nodes())?;
+    let field = Field::zeros(space);
+    let per_node = space.components();
+    let components = space.shape().len();
+    let kind = space.value();
+    let mut out = field.values_mut();
+    let nodes = space.nodes_per_cell();
+    // Backwards, so that the smallest cell writes last.
+    for cell in (0..space.topology().cell_count()).rev() {
+        for (i, &node) in space.cell_nodes(cell).iter().enumerate() {
+            let value = &values[(cell * nodes + i) * components..][..components];
+            for dof in 0..per_node {
+                let (component, factor) = kind.component_of(dof);
+                out[node as usize * per_node + dof] = factor * value[component];
+            }
+        }
+    }
+    drop(out);
+    Ok(field)
+}
+
+fn check_shape(expression: &Expr, space: &Space) -> Result<(), AssembleError> {
+    expression.check()?;
+    if expression.shape() != space.shape() {
+        return Err(FormError::Shape {
+            operation: "a field".to_owned(),
+            shapes: format!("a {}", expression.shape()),
+            expression: expression.to_string(),
+            hint: format!("; its values are a {}", space.shape()),
+        }
+        .into());
+    }
+    Ok(())
+}
+
+/// The L² projection of `expression` into `space`, solved to 1e-13.
+pub fn project(expression: &Expr, space: &Space) -> Result<Field, crate::solve::SolveError> {
+    check_shape(expression, space)?;
+    let (u, v) = (Expr::trial(space), Expr::test(space));
+    let measure = crate::form::Measure::new(
+        crate::form::DomainKind::Cells,
+        space.geometry().clone(),
+    );
+    let mass = super::matrix(&u.inner(&v).over(&measure))?;
+    let load = expression.inner(&v).over(&measure);
+    let field = Field::zeros(space);
+    if load.is_zero() {
+        return Ok(field);
+    }
+    let b = super::vector(&load)?;
+    crate::solve::conjugate_gradient(&mass, &b, &mut field.values_mut(), 1e-13)?;
+    Ok(field)
+}
