@@ -151,9 +151,9 @@ impl ProductBasis {
             }
         }
         for ((a, value), gradient) in self.nodes.iter().zip(values).zip(gradients) {
-            let at = a.map(usize::from);
-            let [f0, f1, f2, f3] = [0, 1, 2, 3].map(|c| f[at[c]][c]);
-            let [d0, d1, d2, d3] = [0, 1, 2, 3].map(|c| df[at[c]][c]);
+            let [i0, i1, i2, i3] = a.map(usize::from);
+            let (f0, f1, f2, f3) = (f[i0][0], f[i1][1], f[i2][2], f[i3][3]);
+            let (d0, d1, d2, d3) = (df[i0][0], df[i1][1], df[i2][2], df[i3][3]);
             let (f01, f23) = (f0 * f1, f2 * f3);
             *value = f01 * f23;
             let common = d0 * f1 * f23;

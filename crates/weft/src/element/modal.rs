@@ -30,7 +30,12 @@ fn times(a: Jet, b: Jet) -> Jet {
 }
 
 fn combine(s: f64, a: Jet, t: f64, b: Jet) -> Jet {
-    [0, 1, 2, 3].map(|i| s * a[i] + t * b[i])
+    [
+        s * a[0] + t * b[0],
+        s * a[1] + t * b[1],
+        s * a[2] + t * b[2],
+        s * a[3] + t * b[3],
+    ]
 }
 
 /// The Jacobi polynomials `P_k^{(alpha, 0)}(u / s) s^k` up to `degree`, times `start`: polynomials in

@@ -5,8 +5,8 @@
 //! construction of efficient quadrature rules in two and higher dimensions, 2010) as carried by the
 //! crate `quadraturerules`. The tet rule of degree 3 is that of F. Witherden and P. Vincent (On the
 //! identification of symmetric quadrature rules for finite element methods, 2015); the other tet
-//! rules were found by solving the moment equations for the numbers of orbits known from there,
-//! from random starts. All were refined by Newton's method on the moment equations in extended
+//! rules were found by solving the moment equations for few orbits from random starts; that of
+//! degree 10 has 91 points, not the fewest possible. All were refined by Newton's method on the moment equations in extended
 //! precision and then rounded.
 
 use super::simplex_rules::Orbit::{self, Center, Edge, Vertex, Wide};
