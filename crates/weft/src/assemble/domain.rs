@@ -41,7 +41,6 @@ impl Block {
 pub(crate) struct Elements {
     pub groups: Vec<GroupKey>,
     pub blocks: Vec<Block>,
-    pub count: usize,
 }
 
 fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> String {
@@ -236,5 +235,5 @@ pub(crate) fn elements(measure: &Measure) -> Result<Elements, AssembleError> {
             });
         }
     }
-    Ok(Elements { groups: keys.into_keys().collect(), blocks, count: order.len() })
+    Ok(Elements { groups: keys.into_keys().collect(), blocks })
 }

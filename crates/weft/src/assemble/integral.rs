@@ -194,10 +194,9 @@ impl IntegralPlan {
                     (None, ..) => rule_points.clone(),
                     (Some(local), _, 0) => {
                         map_to_cell(kind, kind.side_vertices(local as usize), &rule_points)
-                            .map_err(context)?
                     }
                     (_, Some(outside), _) => {
-                        map_to_cell(kind, outside, &rule_points).map_err(context)?
+                        map_to_cell(kind, outside, &rule_points)
                     }
                     (Some(_), None, _) => unreachable!("interior sides have an outside"),
                 };

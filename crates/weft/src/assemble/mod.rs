@@ -19,7 +19,7 @@ mod values;
 
 pub use error::AssembleError;
 pub use plan::{MatrixPlan, PointPlan, ScalarPlan, VectorPlan};
-pub use values::{evaluate_at, interpolate, project};
+pub use values::{ProjectError, evaluate_at, interpolate, project};
 
 use crate::form::Form;
 use crate::sparse::BlockMatrix;

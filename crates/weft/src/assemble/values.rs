@@ -5,8 +5,21 @@ use super::plan::PointPlan;
 use crate::field::Field;
 use crate::form::{Expr, FormError};
 use crate::geometry::Geometry;
+use crate::solve::{Jacobi, Krylov, KrylovOptions, Method, SolveError};
 use crate::space::Space;
 use std::sync::Arc;
+use thiserror::Error;
+
+/// Why a projection failed.
+#[derive(Debug, Error)]
+pub enum ProjectError {
+    /// The expression or the space.
+    #[error(transparent)]
+    Assemble(#[from] AssembleError),
+    /// The mass matrix.
+    #[error(transparent)]
+    Solve(#[from] SolveError),
+}
 
 /// Values of `expression` at the given reference coordinates of every cell:
 /// `[cell][point][component]`.
@@ -61,7 +74,7 @@ fn check_shape(expression: &Expr, space: &Space) -> Result<(), AssembleError> {
 }
 
 /// The L² projection of `expression` into `space`, solved to 1e-13.
-pub fn project(expression: &Expr, space: &Space) -> Result<Field, crate::solve::SolveError> {
+pub fn project(expression: &Expr, space: &Space) -> Result<Field, ProjectError> {
     check_shape(expression, space)?;
     let (u, v) = (Expr::trial(space), Expr::test(space));
     let measure = crate::form::Measure::new(
@@ -75,6 +88,8 @@ pub fn project(expression: &Expr, space: &Space) -> Result<Field, crate::solve::
         return Ok(field);
     }
     let b = super::vector(&load)?;
-    crate::solve::conjugate_gradient(&mass, &b, &mut field.values_mut(), 1e-13)?;
+    let options = KrylovOptions { tolerance: 1e-13, ..KrylovOptions::default() };
+    let jacobi = Jacobi::new(&mass)?;
+    Krylov::new(Method::Cg, options)?.solve(&mass, &jacobi, &b, &mut field.values_mut())?;
     Ok(field)
 }

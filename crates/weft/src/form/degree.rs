@@ -39,7 +39,7 @@ impl Estimate {
 
     fn rule(&mut self, e: &Expr) -> usize {
         let map = self.map_degree;
-        let mut sum = |this: &mut Self, parts: &[&Expr]| -> usize {
+        let sum = |this: &mut Self, parts: &[&Expr]| -> usize {
             parts.iter().map(|p| this.degree(p)).fold(0, usize::saturating_add)
         };
         match e.op() {

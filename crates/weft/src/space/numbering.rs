@@ -52,14 +52,14 @@ impl Nodes {
         for cell in 0..cells {
             let vertices = topology.cell_vertices(cell);
             for (i, entity) in entities.iter().enumerate() {
-                let (group, index) = match entity.dim {
-                    0 => (0, vertices[entity.index] as u64),
+                let (group, index) = match entity.dim as usize {
+                    0 => (0, vertices[entity.index as usize] as u64),
                     d if d == kind.dim() => (3, cell as u64),
-                    1 => (1, topology.cell_edges(cell)[entity.index] as u64),
-                    _ => (2, topology.cell_sides(cell)[entity.index] as u64),
+                    1 => (1, topology.cell_edges(cell)[entity.index as usize] as u64),
+                    _ => (2, topology.cell_sides(cell)[entity.index as usize] as u64),
                 };
                 let slot = element.slot(i, vertices) as u64;
-                cell_nodes.push((start[group] + index * per(entity.dim) + slot) as u32);
+                cell_nodes.push((start[group] + index * per(entity.dim as usize) + slot) as u32);
             }
         }
         Ok(Nodes { count, cell_nodes })
