@@ -181,7 +181,7 @@ fn to_lattice(kind: CellKind, cells: &[u32]) -> Vec<u32> {
     lattice
 }
 
-fn check_degree(degree: usize) -> Result<(), GeometryError> {
+pub(super) fn check_degree(degree: usize) -> Result<(), GeometryError> {
     if degree == 0 || degree > MAX_DEGREE {
         return Err(GeometryError::Degree {
             degree,

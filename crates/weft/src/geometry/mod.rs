@@ -16,6 +16,7 @@ mod grid;
 mod group;
 mod lattice;
 mod mesh;
+mod nodes;
 mod refine;
 pub mod shapes;
 mod tags;
