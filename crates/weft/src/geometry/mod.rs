@@ -19,6 +19,7 @@ mod mesh;
 mod nodes;
 mod refine;
 pub mod shapes;
+mod sides;
 mod tags;
 mod topology;
 mod transform;

@@ -71,7 +71,7 @@ pub(super) fn refined(mesh: &Mesh) -> Result<Mesh, GeometryError> {
     let (topology, map) = (&*state.topology, &*state.map);
     let kind = topology.cell_kind();
     let new = NewVertices::new(topology);
-    super::topology::check_counts(
+    super::sides::check_counts(
         kind,
         new.total as u128,
         (topology.cell_count() as u128) << kind.dim(),
