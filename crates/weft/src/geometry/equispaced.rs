@@ -160,44 +160,62 @@ fn silvester(p: usize, m: usize, t: f64) -> [f64; 2] {
     [value, slope]
 }
 
-/// Gradients of the basis of degree `p` at `points`, `[point × nodes + node]`.
-///
-/// Products of Silvester's polynomials in the barycentric coordinates (P. Silvester, "High-order
-/// polynomial triangular finite elements for potential problems", 1969), of each axis for
-/// tensor cells.
+/// Values of the basis of degree `p` at `points`, `[point × nodes + node]`.
+pub(super) fn values(kind: CellKind, p: usize, points: &[[f64; 3]]) -> Vec<f64> {
+    basis(kind, p, points, |factors, _| {
+        factors.iter().map(|f| f[0]).product()
+    })
+}
+
+/// Gradients of the basis of degree `p` at `points`, in the same order.
 pub(super) fn gradients(kind: CellKind, p: usize, points: &[[f64; 3]]) -> Vec<[f64; 3]> {
-    let places = places(kind, p);
     let dim = kind.dim();
+    basis(kind, p, points, |factors, simplex| {
+        // The product with its factor `of` differentiated.
+        let slope = |of: usize| -> f64 {
+            let pick = |(i, f): (usize, &[f64; 2])| f[usize::from(i == of)];
+            factors.iter().enumerate().map(pick).product()
+        };
+        let mut gradient = [0.0; 3];
+        for d in 0..dim {
+            // The last barycentric coordinate falls where any other rises.
+            gradient[d] = slope(d) - if simplex { slope(dim) } else { 0.0 };
+        }
+        gradient
+    })
+}
+
+/// Applies `f` to the factors (value and derivative) of each basis function at each point:
+/// Silvester's polynomials (P. Silvester, "High-order polynomial triangular finite elements for
+/// potential problems", 1969) in each barycentric coordinate of a simplex, the one of vertex 0
+/// last, or one-dimensional Lagrange polynomials in each coordinate of a tensor cell.
+fn basis<T>(
+    kind: CellKind,
+    p: usize,
+    points: &[[f64; 3]],
+    f: impl Fn(&[[f64; 2]], bool) -> T,
+) -> Vec<T> {
+    let dim = kind.dim();
+    let simplex = !kind.is_tensor();
+    let places = places(kind, p);
     let mut out = Vec::with_capacity(points.len() * places.len());
+    let mut factors = [[1.0, 0.0]; 4];
     for x in points {
         for place in &places {
-            let mut gradient = [0.0; 3];
-            if kind.is_tensor() {
-                let axes: Vec<[f64; 2]> = (0..dim)
-                    .map(|a| {
-                        let [u, du] = silvester(p, place[a], x[a]);
-                        let [v, dv] = silvester(p, p - place[a], 1.0 - x[a]);
-                        [u * v, du * v - u * dv]
-                    })
-                    .collect();
-                for d in 0..dim {
-                    gradient[d] = (0..dim).map(|a| axes[a][usize::from(a == d)]).product();
-                }
-            } else {
-                let used: usize = place.iter().sum();
-                let rest = 1.0 - x[..dim].iter().sum::<f64>();
-                let mut factors = vec![silvester(p, p - used, rest)];
-                factors.extend((0..dim).map(|a| silvester(p, place[a], x[a])));
-                let slope = |of: usize| -> f64 {
-                    (0..=dim)
-                        .map(|a| factors[a][usize::from(a == of)])
-                        .product()
+            for d in 0..dim {
+                let [u, du] = silvester(p, place[d], x[d]);
+                factors[d] = if simplex {
+                    [u, du]
+                } else {
+                    let [v, dv] = silvester(p, p - place[d], 1.0 - x[d]);
+                    [u * v, du * v - u * dv]
                 };
-                for d in 0..dim {
-                    gradient[d] = slope(d + 1) - slope(0);
-                }
             }
-            out.push(gradient);
+            if simplex {
+                let rest = 1.0 - x[..dim].iter().sum::<f64>();
+                factors[dim] = silvester(p, p - place.iter().sum::<usize>(), rest);
+            }
+            out.push(f(&factors[..dim + usize::from(simplex)], simplex));
         }
     }
     out
@@ -270,6 +288,25 @@ mod tests {
         for kind in CellKind::CELLS {
             let flip = flip(kind, 4);
             assert!((0..flip.len()).all(|n| flip[flip[n]] == n));
+        }
+    }
+
+    #[test]
+    fn values_are_the_identity_at_the_nodes() {
+        for kind in CellKind::CELLS {
+            for p in 1..=10 {
+                let nodes = places(kind, p);
+                let points: Vec<_> = nodes
+                    .iter()
+                    .map(|place| place.map(|i| i as f64 / p as f64))
+                    .collect();
+                let n = nodes.len();
+                for (i, value) in values(kind, p, &points).into_iter().enumerate() {
+                    let exact = if i / n == i % n { 1.0 } else { 0.0 };
+                    // Products of up to 10 factors up to 10, each rounded.
+                    assert!((value - exact).abs() < 1e-11, "{kind:?} {p}: {value}");
+                }
+            }
         }
     }
 

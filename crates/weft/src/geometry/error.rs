@@ -252,11 +252,13 @@ pub enum GeometryError {
         /// The space dimension.
         space_dim: usize,
     },
-    /// Curved meshes cannot be refined.
-    #[error("a mesh of degree {degree} cannot be refined; only straight meshes (degree 1) can")]
-    CurvedRefinement {
-        /// Degree of the mesh.
+    /// A curved mesh asked to have a map of lower degree.
+    #[error("a mesh of degree {present} cannot have its degree lowered to {degree}")]
+    LowerDegree {
+        /// The degree asked for.
         degree: usize,
+        /// The degree of the mesh.
+        present: usize,
     },
 }
 

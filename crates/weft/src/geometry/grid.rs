@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::lattice::{Lattice, side_names};
-use super::topology::Sides;
+use super::sides::Sides;
 use super::{Geometry, GeometryError, GeometryId, GeometryMap, MapClass, Tags, Topology};
 use crate::element::CellKind;
 

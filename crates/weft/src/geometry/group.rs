@@ -1,5 +1,7 @@
 //! Finding equal keys among the sides or edges of cells, by sorting.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,10 +20,14 @@ const CHUNK: usize = 1 << 15;
 /// the same answer for any number of threads.
 ///
 /// `Err` holds the slots of the first group (by key) with more than `limit` members.
+///
+/// `parallel` sorts the buckets on rayon's pool. Inside a `OnceLock`'s initialisation that is
+/// not allowed: a waiting worker may steal a task that asks for the same lock.
 pub(super) fn first_slots<const N: usize>(
     vertex_count: usize,
     slots: usize,
     limit: usize,
+    parallel: bool,
     key: impl Fn(usize) -> (u32, [u32; N]),
 ) -> Result<Vec<u32>, Vec<u32>> {
     let mut offsets = vec![0u32; vertex_count + 1];
@@ -47,7 +53,11 @@ pub(super) fn first_slots<const N: usize>(
         *place += 1;
     }
     drop(next);
-    sort_buckets(&mut entries, &offsets);
+    if parallel {
+        sort_parallel(&mut entries, &offsets);
+    } else {
+        sort_buckets(&mut entries, &offsets, 0..vertex_count);
+    }
 
     let mut first = vec![0u32; slots];
     for v in 0..vertex_count {
@@ -64,7 +74,16 @@ pub(super) fn first_slots<const N: usize>(
     Ok(first)
 }
 
-fn sort_buckets<const N: usize>(entries: &mut [Entry<N>], offsets: &[u32]) {
+/// Sorts the buckets of `vertices`, which `entries` holds.
+fn sort_buckets<const N: usize>(entries: &mut [Entry<N>], offsets: &[u32], vertices: Range<usize>) {
+    let start = offsets[vertices.start];
+    for v in vertices {
+        let bucket = (offsets[v] - start) as usize..(offsets[v + 1] - start) as usize;
+        entries[bucket].sort_unstable();
+    }
+}
+
+fn sort_parallel<const N: usize>(entries: &mut [Entry<N>], offsets: &[u32]) {
     let vertex_count = offsets.len() - 1;
     let mut tasks = Vec::new();
     let mut rest = entries;
@@ -76,14 +95,11 @@ fn sort_buckets<const N: usize>(entries: &mut [Entry<N>], offsets: &[u32]) {
             end += 1;
         }
         let (head, tail) = std::mem::take(&mut rest).split_at_mut(offsets[end] as usize - start);
-        tasks.push((begin..end, head));
+        tasks.push((head, begin..end));
         rest = tail;
         begin = end;
     }
-    tasks.into_par_iter().for_each(|(vertices, part)| {
-        let start = offsets[vertices.start] as usize;
-        for v in vertices {
-            part[offsets[v] as usize - start..offsets[v + 1] as usize - start].sort_unstable();
-        }
-    });
+    tasks
+        .into_par_iter()
+        .for_each(|(part, vertices)| sort_buckets(part, offsets, vertices));
 }

@@ -3,7 +3,7 @@
 //! Cells and vertices are numbered with the last axis fastest. Unused axes of a plane lattice
 //! have one cell and one layer of vertices, so that one formula serves both dimensions.
 
-use super::topology::check_counts;
+use super::sides::check_counts;
 use super::{GeometryError, Tags, Topology};
 use crate::element::CellKind;
 

@@ -1,6 +1,6 @@
 //! Unstructured meshes, straight or curved.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use super::check::{Judge, check_dims, check_points, map_class};
 use super::equispaced;
@@ -37,9 +37,6 @@ struct Inner {
     kind: CellKind,
     space_dim: usize,
     state: RwLock<Arc<State>>,
-    /// Held while a new state is made from the old one, so that two changes never overlap
-    /// and readers do not wait for either.
-    writer: Mutex<()>,
 }
 
 /// Everything that changes, in one piece.
@@ -134,8 +131,10 @@ impl State {
         }
         check_points(space_dim, &nodes)?;
         let map = GeometryMap {
+            degree: self.map.degree,
             nodes,
-            ..(*self.map).clone()
+            cell_nodes: self.map.cell_nodes.clone(),
+            vertex_nodes: self.map.vertex_nodes.clone(),
         };
         State::assemble(space_dim, self.topology.clone(), map, self.tags.clone())
     }
@@ -181,7 +180,7 @@ fn to_lattice(kind: CellKind, cells: &[u32]) -> Vec<u32> {
     lattice
 }
 
-fn check_degree(degree: usize) -> Result<(), GeometryError> {
+pub(super) fn check_degree(degree: usize) -> Result<(), GeometryError> {
     if degree == 0 || degree > MAX_DEGREE {
         return Err(GeometryError::Degree {
             degree,
@@ -365,7 +364,6 @@ impl Mesh {
                 kind: state.topology.cell_kind(),
                 space_dim,
                 state: RwLock::new(Arc::new(state)),
-                writer: Mutex::new(()),
             }),
         }
     }
@@ -376,16 +374,23 @@ impl Mesh {
         guard.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Replaces the state by one made from it. Nothing is locked while it is made (the work may
+    /// run on a thread pool, where waiting with a lock can deadlock); if another change came
+    /// first, it is made again from that one.
     fn replace(
         &self,
-        make: impl FnOnce(&State) -> Result<State, GeometryError>,
+        make: impl Fn(&State) -> Result<State, GeometryError>,
     ) -> Result<(), GeometryError> {
-        let writer = self.inner.writer.lock();
-        let _writer = writer.unwrap_or_else(PoisonError::into_inner);
-        let new = Arc::new(make(&self.state())?);
-        let guard = self.inner.state.write();
-        *guard.unwrap_or_else(PoisonError::into_inner) = new;
-        Ok(())
+        loop {
+            let old = self.state();
+            let new = Arc::new(make(&old)?);
+            let guard = self.inner.state.write();
+            let mut current = guard.unwrap_or_else(PoisonError::into_inner);
+            if Arc::ptr_eq(&current, &old) {
+                *current = new;
+                return Ok(());
+            }
+        }
     }
 
     /// A mesh of the same cells with these tags instead of the present ones. It is a new
@@ -414,7 +419,7 @@ impl Mesh {
     /// [`PointCount`](GeometryError::PointCount) and those of [`new`](Self::new) for positions
     /// and cells; the mesh is then as it was.
     pub fn move_vertices(&self, positions: Vec<[f64; 3]>) -> Result<(), GeometryError> {
-        self.replace(|state| state.with_nodes(self.inner.space_dim, positions))
+        self.replace(|state| state.with_nodes(self.inner.space_dim, positions.clone()))
     }
 
     /// Replaces vertices and cells of this mesh, seen through every handle; kind and space
@@ -428,7 +433,10 @@ impl Mesh {
         let Inner {
             kind, space_dim, ..
         } = *self.inner;
-        self.replace(|_| State::straight(kind, space_dim, points, cells))
+        let new = Arc::new(State::straight(kind, space_dim, points, cells)?);
+        let guard = self.inner.state.write();
+        *guard.unwrap_or_else(PoisonError::into_inner) = new;
+        Ok(())
     }
 
     /// Replaces the tags of this mesh, seen through every handle.
@@ -436,7 +444,7 @@ impl Mesh {
     /// # Errors
     /// As [`with_tags`](Self::with_tags); the mesh is then as it was.
     pub fn retag(&self, tags: Tags) -> Result<(), GeometryError> {
-        self.replace(|state| state.with_tags(tags))
+        self.replace(|state| state.with_tags(tags.clone()))
     }
 }
 

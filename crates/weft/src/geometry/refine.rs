@@ -1,7 +1,7 @@
-//! Uniform refinement of straight meshes.
+//! Uniform refinement, and curved nodes on straight meshes.
 
-use super::mesh::State;
-use super::{Geometry, GeometryError, GeometryMap, Mesh, Tags, Topology};
+use super::mesh::{State, check_degree};
+use super::{Geometry, GeometryError, GeometryMap, Mesh, Tags, Topology, equispaced, nodes};
 use crate::element::CellKind;
 
 /// Children of a simplex, as positions in its list of vertices and then edge midpoints.
@@ -24,35 +24,20 @@ fn simplex_children(kind: CellKind) -> &'static [&'static [usize]] {
     }
 }
 
-/// Children of a quad or hex, one at each vertex, in its list of vertices, edge midpoints,
-/// (of a hex) side centres and the centre.
+/// Children of a quad or hex, one at each vertex, by their vertices among
+/// [`reference_points`].
 fn tensor_children(kind: CellKind) -> Vec<Vec<usize>> {
-    // Twice the reference coordinates of each point of that list.
-    let corner = |v: u8| kind.vertices()[v as usize].map(|x| x as usize);
-    let mean = |vertices: &[u8]| {
-        let mut sum = [0; 3];
-        for &v in vertices {
-            (0..3).for_each(|d| sum[d] += 2 * corner(v)[d]);
-        }
-        sum.map(|s| s / vertices.len())
+    let points = reference_points(kind);
+    let corners = kind.vertices();
+    let child = |corner: &[f64; 3]| {
+        let place = |v: &[f64; 3]| {
+            let at: [f64; 3] = std::array::from_fn(|d| (corner[d] + v[d]) / 2.0);
+            // The points are all 3^d places of the halved cell, in exact halves.
+            points.iter().position(|&p| p == at).unwrap_or(0)
+        };
+        corners.iter().map(place).collect()
     };
-    let all: Vec<u8> = (0..kind.vertex_count() as u8).collect();
-    let mut points: Vec<[usize; 3]> = all.iter().map(|&v| mean(&[v])).collect();
-    points.extend(kind.edges().iter().map(|e| mean(e)));
-    if kind == CellKind::Hex {
-        points.extend((0..kind.side_count()).map(|s| mean(kind.side_vertices(s))));
-    }
-    points.push(mean(&all));
-    all.iter()
-        .map(|&child| {
-            let place = |&v: &u8| {
-                let at: [usize; 3] = std::array::from_fn(|d| corner(child)[d] + corner(v)[d]);
-                // The points are all 3^d places of the halved cell.
-                points.iter().position(|&p| p == at).unwrap_or(0)
-            };
-            all.iter().map(place).collect()
-        })
-        .collect()
+    corners.iter().map(child).collect()
 }
 
 /// Numbers of the new vertices: those of the parent, then one on each edge, then (hex) one on
@@ -84,29 +69,115 @@ impl NewVertices {
 pub(super) fn refined(mesh: &Mesh) -> Result<Mesh, GeometryError> {
     let state = mesh.state();
     let (topology, map) = (&*state.topology, &*state.map);
-    if map.degree != 1 {
-        return Err(GeometryError::CurvedRefinement { degree: map.degree });
-    }
     let kind = topology.cell_kind();
     let new = NewVertices::new(topology);
-    super::topology::check_counts(
+    super::sides::check_counts(
         kind,
         new.total as u128,
         (topology.cell_count() as u128) << kind.dim(),
     )?;
     let cells = new_cells(topology, &new);
-    let points = new_points(topology, map, &new);
-    let fine = State::straight(kind, mesh.space_dim(), points, cells)?;
+    let fine = match map.degree {
+        1 => {
+            let points = new_points(topology, map, &new);
+            State::straight(kind, mesh.space_dim(), points, cells)?
+        }
+        _ => {
+            let fine = Topology::build(kind, new.total, cells)?;
+            curved(mesh.space_dim(), &fine, map, map.degree, &children(kind))?
+        }
+    };
     let tags = new_tags(topology, &state.tags, &new, &fine.topology);
     Ok(Mesh::from_state(mesh.space_dim(), fine.with_tags(tags)?))
 }
 
-fn new_cells(t: &Topology, new: &NewVertices) -> Vec<u32> {
-    let kind = t.cell_kind();
-    let children: Vec<Vec<usize>> = match kind {
+pub(super) fn elevated(mesh: &Mesh, degree: usize) -> Result<Mesh, GeometryError> {
+    check_degree(degree)?;
+    let state = mesh.state();
+    if degree < state.map.degree {
+        return Err(GeometryError::LowerDegree {
+            degree,
+            present: state.map.degree,
+        });
+    }
+    let (t, kind) = (&*state.topology, mesh.cell_kind());
+    let whole = [(0..kind.vertex_count()).collect()];
+    let new = curved(mesh.space_dim(), t, &state.map, degree, &whole)?;
+    let tags = (*state.tags).clone();
+    Ok(Mesh::from_state(mesh.space_dim(), new.with_tags(tags)?))
+}
+
+/// The cells of `fine` with the map `coarse` at nodes of `degree`. Cells come in groups, one
+/// to each cell of `coarse`; `children` has the vertices of each cell of a group among
+/// [`reference_points`].
+fn curved(
+    space_dim: usize,
+    fine: &Topology,
+    coarse: &GeometryMap,
+    degree: usize,
+    children: &[Vec<usize>],
+) -> Result<State, GeometryError> {
+    let kind = fine.cell_kind();
+    let (cell_nodes, total) = nodes::number_nodes(fine, degree)?;
+    let n = equispaced::node_count(kind, degree);
+    let m = equispaced::node_count(kind, coarse.degree);
+    let corners = reference_points(kind);
+    let weights = nodes::weights(kind, degree);
+    let unit = nodes::unit(kind, degree) as f64;
+    let tables: Vec<Vec<f64>> = children
+        .iter()
+        .map(|child| {
+            let place = |w: &Vec<usize>| -> [f64; 3] {
+                std::array::from_fn(|d| {
+                    let along = |(&w, &c): (&usize, &usize)| w as f64 * corners[c][d];
+                    w.iter().zip(child).map(along).sum::<f64>() / unit
+                })
+            };
+            let points: Vec<[f64; 3]> = weights.iter().map(place).collect();
+            equispaced::values(kind, coarse.degree, &points)
+        })
+        .collect();
+    let mut nodes = vec![[0.0; 3]; total];
+    for (cell, numbers) in cell_nodes.chunks_exact(n).enumerate() {
+        let (parent, child) = (cell / children.len(), cell % children.len());
+        let positions = nodes::evaluate(coarse, &tables[child], m, parent);
+        for (&node, x) in numbers.iter().zip(positions) {
+            nodes[node as usize] = x;
+        }
+    }
+    State::curved(kind, space_dim, degree, nodes, cell_nodes)
+}
+
+/// Reference coordinates of the points that children have as vertices: vertices, edge
+/// midpoints, side centres of a hex, and the centre.
+fn reference_points(kind: CellKind) -> Vec<[f64; 3]> {
+    let mean = |vertices: &[u8]| -> [f64; 3] {
+        std::array::from_fn(|d| {
+            let all = vertices.iter().map(|&v| kind.vertices()[v as usize][d]);
+            all.sum::<f64>() / vertices.len() as f64
+        })
+    };
+    let all: Vec<u8> = (0..kind.vertex_count() as u8).collect();
+    let mut points = kind.vertices().to_vec();
+    points.extend(kind.edges().iter().map(|e| mean(e)));
+    if kind == CellKind::Hex {
+        points.extend((0..kind.side_count()).map(|s| mean(kind.side_vertices(s))));
+    }
+    points.push(mean(&all));
+    points
+}
+
+/// The children of a cell, by their vertices among [`reference_points`].
+fn children(kind: CellKind) -> Vec<Vec<usize>> {
+    match kind {
         CellKind::Quad | CellKind::Hex => tensor_children(kind),
         _ => simplex_children(kind).iter().map(|c| c.to_vec()).collect(),
-    };
+    }
+}
+
+fn new_cells(t: &Topology, new: &NewVertices) -> Vec<u32> {
+    let kind = t.cell_kind();
+    let children = children(kind);
     let mut cells = Vec::with_capacity(t.cells().len() * children.len());
     let mut points = Vec::new();
     for cell in 0..t.cell_count() {

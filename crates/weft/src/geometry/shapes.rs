@@ -158,7 +158,7 @@ pub fn disk(rings: usize) -> Result<Mesh, GeometryError> {
         });
     }
     let squared = (rings as u128).saturating_mul(rings as u128);
-    super::topology::check_counts(
+    super::sides::check_counts(
         CellKind::Triangle,
         squared.saturating_mul(4).saturating_add(1),
         squared.saturating_mul(6),
@@ -257,7 +257,7 @@ fn round(
     // Refused here, before the levels below it are built.
     let faces = (cells.len() / kind.vertex_count()) as u128;
     let count = faces.saturating_mul(4u128.saturating_pow(level.min(60) as u32));
-    super::topology::check_counts(kind, count.saturating_add(2), count)?;
+    super::sides::check_counts(kind, count.saturating_add(2), count)?;
     let project = |x: [f64; 3]| {
         let length = super::check::norm(x);
         x.map(|c| c / length)

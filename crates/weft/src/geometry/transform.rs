@@ -7,18 +7,31 @@ use super::mesh::State;
 use super::{Geometry, GeometryError, Mesh, Tags, equispaced, refine};
 
 impl Mesh {
-    /// Each segment cut into 2, triangle and quad into 4, tet and hex into 8 similar cells
-    /// (tets after Bey). The children of cell `c` are the `2^dim` cells from `c·2^dim`; the
+    /// Each segment cut into 2, triangle and quad into 4, tet and hex into 8 cells (tets after
+    /// Bey) that lie, in a curved mesh too, exactly on their parent. The children of cell `c` are the `2^dim` cells from `c·2^dim`; the
     /// vertices keep their numbers and new ones follow.
     ///
     /// Cell and side tags go to all children. Vertex tags keep their vertices and get no new
     /// ones: a group that should cover a side is better a side tag.
     ///
     /// # Errors
-    /// [`CurvedRefinement`](GeometryError::CurvedRefinement) for curved meshes,
-    /// [`TooMany`](GeometryError::TooMany) past 32-bit indices.
+    /// [`TooMany`](GeometryError::TooMany) past 32-bit indices;
+    /// [`FoldedCell`](GeometryError::FoldedCell) for a curved child whose map folds at a node
+    /// that was none of its parent's.
     pub fn refined(&self) -> Result<Mesh, GeometryError> {
         refine::refined(self)
+    }
+
+    /// The same cells with a map of degree `degree`, which no place notices until the new nodes
+    /// are moved: `sphere(2)?.elevated(3)?.moved(onto_the_sphere)?` is a curved sphere.
+    /// Vertices, sides and tags keep their numbers.
+    ///
+    /// # Errors
+    /// [`Degree`](GeometryError::Degree) unless 1 to 10,
+    /// [`LowerDegree`](GeometryError::LowerDegree) below the present degree,
+    /// [`TooMany`](GeometryError::TooMany) past 32-bit indices.
+    pub fn elevated(&self, degree: usize) -> Result<Mesh, GeometryError> {
+        refine::elevated(self, degree)
     }
 
     /// The mesh scaled about the origin by a factor for each axis. A negative product of the
