@@ -3,7 +3,7 @@
 use super::domain::Block;
 use super::frame::{MapTable, jacobians, side_frames};
 use super::integral::{IntegralPlan, MatrixPart, Parts, VectorPart};
-use super::kernel::{basis_slots, contract_all};
+use super::kernel::{Contraction, basis_slots, contract as contract_slots};
 use super::lanes::{LANES, Lane, load, splat};
 use super::scatter::Shared;
 use super::tape;
@@ -505,19 +505,17 @@ fn matrix_part<S: Simd>(
             }
         }
         let rows = if part.symmetric { j + 1 } else { test.nodes };
-        let out = &mut scratch.local[local..];
-        contract_all(
-            simd,
-            part.test_axes.len(),
-            count,
+        let job = Contraction {
+            points: count,
             rows,
             components,
-            scratch.test,
-            &scratch.slots[..count * width],
+            basis: scratch.test,
+            slots: &scratch.slots[..count * width],
             add,
-            move |i| (i * n + j) * components,
-            out,
-        );
+            start: j * components,
+            step: n * components,
+        };
+        contract_slots(simd, part.test_axes.len(), &job, &mut scratch.local[local..]);
     }
 }
 
@@ -550,18 +548,17 @@ fn vector_part<S: Simd>(
         }
     }
     let components = part.components;
-    contract_all(
-        simd,
-        part.axes.len(),
-        count,
-        test.nodes,
+    let job = Contraction {
+        points: count,
+        rows: test.nodes,
         components,
-        scratch.test,
-        &scratch.slots[..count * width],
-        points.start > 0,
-        move |i| i * components,
-        &mut scratch.local[local..],
-    );
+        basis: scratch.test,
+        slots: &scratch.slots[..count * width],
+        add: points.start > 0,
+        start: 0,
+        step: components,
+    };
+    contract_slots(simd, part.axes.len(), &job, &mut scratch.local[local..]);
 }
 
 /// Add the local results of a block to the global array.

@@ -54,7 +54,13 @@ fn invert<S: Simd, const GD: usize, const TD: usize>(
     let one = splat(simd, 1.0);
     let mut out = [[zero; GD]; TD];
     if GD == TD {
-        let (adjugate, det) = adjugate::<S, TD>(simd, |i, k| j[i][k]);
+        let mut square = [[zero; TD]; TD];
+        for k in 0..TD {
+            for d in 0..TD {
+                square[d][k] = j[d][k];
+            }
+        }
+        let (adjugate, det) = adjugate::<S, TD>(simd, &square);
         let r = one / det;
         for k in 0..TD {
             for d in 0..GD {
@@ -72,7 +78,7 @@ fn invert<S: Simd, const GD: usize, const TD: usize>(
             }
         }
     }
-    let (adjugate, det) = adjugate::<S, TD>(simd, |i, k| gram[i][k]);
+    let (adjugate, det) = adjugate::<S, TD>(simd, &gram);
     let r = one / det;
     for k in 0..TD {
         for d in 0..GD {
@@ -90,7 +96,7 @@ fn invert<S: Simd, const GD: usize, const TD: usize>(
 #[inline(always)]
 fn adjugate<S: Simd, const N: usize>(
     simd: S,
-    a: impl Fn(usize, usize) -> f64x8<S>,
+    a: &[[f64x8<S>; N]; N],
 ) -> ([[f64x8<S>; 3]; 3], f64x8<S>) {
     let zero = splat(simd, 0.0);
     let mut out = [[zero; 3]; 3];
@@ -98,23 +104,23 @@ fn adjugate<S: Simd, const N: usize>(
     match N {
         1 => {
             out[0][0] = splat(simd, 1.0);
-            det = a(0, 0);
+            det = a[0][0];
         }
         2 => {
-            out[0][0] = a(1, 1);
-            out[0][1] = -a(0, 1);
-            out[1][0] = -a(1, 0);
-            out[1][1] = a(0, 0);
-            det = a(0, 0) * a(1, 1) - a(0, 1) * a(1, 0);
+            out[0][0] = a[1][1];
+            out[0][1] = -a[0][1];
+            out[1][0] = -a[1][0];
+            out[1][1] = a[0][0];
+            det = a[0][0] * a[1][1] - a[0][1] * a[1][0];
         }
         _ => {
             for i in 0..3 {
                 for k in 0..3 {
                     let (i1, i2, k1, k2) = ((i + 1) % 3, (i + 2) % 3, (k + 1) % 3, (k + 2) % 3);
-                    out[k][i] = a(i1, k1) * a(i2, k2) - a(i1, k2) * a(i2, k1);
+                    out[k][i] = a[i1][k1] * a[i2][k2] - a[i1][k2] * a[i2][k1];
                 }
             }
-            det = a(0, 0) * out[0][0] + a(0, 1) * out[1][0] + a(0, 2) * out[2][0];
+            det = a[0][0] * out[0][0] + a[0][1] * out[1][0] + a[0][2] * out[2][0];
         }
     }
     (out, det)

@@ -96,127 +96,104 @@ fn some_slots<S: Simd>(
     }
 }
 
-/// `out[r][m] (+)= Σ_q Σ_a basis_r[q][a] · s[q][m][a]` for `R` basis functions at once.
+/// What a contraction reads and where its results go.
 ///
-/// `basis` holds the functions one after another, `points * A` lanes each; `s` holds `width`
-/// lanes a point, the block of interest starting at `offset`.
+/// `basis` holds the functions one after another, `points` × axes lanes each; `slots` holds
+/// `components` × axes lanes a point. Row `r`, component `m` goes to
+/// `out[start + r * step + m]`, added to what is there if `add`.
+pub(crate) struct Contraction<'a> {
+    pub points: usize,
+    pub rows: usize,
+    pub components: usize,
+    pub basis: &'a [Lane],
+    pub slots: &'a [Lane],
+    pub add: bool,
+    pub start: usize,
+    pub step: usize,
+}
+
+// The loops below hold no closures: a closure that is not inlined would be compiled without
+// the wide instructions and pass vectors through memory.
+
+/// `R` rows from `row`, `M` components from `offset`, `A` axes.
 #[inline(always)]
-fn contract<S: Simd, const R: usize, const M: usize, const A: usize>(
+fn contract_rows<S: Simd, const R: usize, const M: usize, const A: usize>(
     simd: S,
-    points: usize,
-    basis: &[Lane],
-    s: &[Lane],
-    width: usize,
+    job: &Contraction,
+    row: usize,
     offset: usize,
-) -> [[f64x8<S>; M]; R] {
+    out: &mut [Lane],
+) {
+    let width = job.components * A;
+    let length = job.points * A;
+    let basis = &job.basis[row * length..(row + R) * length];
     let mut sum = [[splat(simd, 0.0); M]; R];
-    let rows: [&[Lane]; R] =
-        std::array::from_fn(|r| &basis[r * points * A..(r + 1) * points * A]);
-    for (q, s) in s.chunks_exact(width).enumerate().take(points) {
-        let s = &s[offset..offset + M * A];
+    for (q, slots) in job.slots.chunks_exact(width).enumerate() {
+        let slots = &slots[offset * A..offset * A + M * A];
         for a in 0..A {
-            let s: [f64x8<S>; M] = std::array::from_fn(|m| load(simd, &s[m * A + a]));
+            let mut s = [splat(simd, 0.0); M];
+            for m in 0..M {
+                s[m] = load(simd, &slots[m * A + a]);
+            }
             for r in 0..R {
-                let g = load(simd, &rows[r][q * A + a]);
+                let g = load(simd, &basis[r * length + q * A + a]);
                 for m in 0..M {
                     sum[r][m] = g.mul_add(s[m], sum[r][m]);
                 }
             }
         }
     }
-    sum
+    for r in 0..R {
+        let at = job.start + (row + r) * job.step + offset;
+        let out = &mut out[at..at + M];
+        for m in 0..M {
+            let total = if job.add { load(simd, &out[m]) + sum[r][m] } else { sum[r][m] };
+            out[m] = total.into();
+        }
+    }
 }
 
-/// Where contractions go: `out[row(r) * width + offset + m]`.
 #[inline(always)]
-fn contract_rows<S: Simd, const R: usize, const M: usize, const A: usize>(
+fn all_rows<S: Simd, const R: usize, const M: usize, const A: usize>(
     simd: S,
-    points: usize,
-    rows: usize,
-    basis: &[Lane],
-    s: &[Lane],
+    job: &Contraction,
     offset: usize,
-    components: usize,
-    add: bool,
-    mut store: impl FnMut(usize) -> usize,
     out: &mut [Lane],
 ) {
-    let width = components * A;
-    let mut put = |row: usize, sums: &[f64x8<S>; M]| {
-        let at = store(row) + offset;
-        for m in 0..M {
-            let old = if add { load(simd, &out[at + m]) } else { splat(simd, 0.0) };
-            out[at + m] = (old + sums[m]).into();
-        }
-    };
     let mut row = 0;
-    while row + R <= rows {
-        let sums =
-            contract::<S, R, M, A>(simd, points, &basis[row * points * A..], s, width, offset * A);
-        for (r, sums) in sums.iter().enumerate() {
-            put(row + r, sums);
-        }
+    while row + R <= job.rows {
+        contract_rows::<S, R, M, A>(simd, job, row, offset, out);
         row += R;
     }
-    while row < rows {
-        let sums =
-            contract::<S, 1, M, A>(simd, points, &basis[row * points * A..], s, width, offset * A);
-        put(row, &sums[0]);
+    while row < job.rows {
+        contract_rows::<S, 1, M, A>(simd, job, row, offset, out);
         row += 1;
     }
 }
 
-/// Contract the first `rows` basis functions with `s` of `components` × `axes` lanes a point
-/// and add to or set `out[store(i) + component]`.
+/// `out[row][m] (+)= Σ_q Σ_a basis[row][q][a] · slots[q][m][a]`, several rows at once so that
+/// enough independent sums are in flight.
 #[inline(always)]
-pub(crate) fn contract_all<S: Simd>(
-    simd: S,
-    axes: usize,
-    points: usize,
-    rows: usize,
-    components: usize,
-    basis: &[Lane],
-    s: &[Lane],
-    add: bool,
-    store: impl FnMut(usize) -> usize + Copy,
-    out: &mut [Lane],
-) {
+pub(crate) fn contract<S: Simd>(simd: S, axes: usize, job: &Contraction, out: &mut [Lane]) {
     match axes {
-        1 => by_components::<S, 1>(simd, points, rows, components, basis, s, add, store, out),
-        2 => by_components::<S, 2>(simd, points, rows, components, basis, s, add, store, out),
-        3 => by_components::<S, 3>(simd, points, rows, components, basis, s, add, store, out),
-        _ => by_components::<S, 4>(simd, points, rows, components, basis, s, add, store, out),
+        1 => by_components::<S, 1>(simd, job, out),
+        2 => by_components::<S, 2>(simd, job, out),
+        3 => by_components::<S, 3>(simd, job, out),
+        _ => by_components::<S, 4>(simd, job, out),
     }
 }
 
 #[inline(always)]
-fn by_components<S: Simd, const A: usize>(
-    simd: S,
-    points: usize,
-    rows: usize,
-    components: usize,
-    basis: &[Lane],
-    s: &[Lane],
-    add: bool,
-    store: impl FnMut(usize) -> usize + Copy,
-    out: &mut [Lane],
-) {
-    macro_rules! go {
-        ($r:literal, $m:literal, $offset:expr) => {
-            contract_rows::<S, $r, $m, A>(
-                simd, points, rows, basis, s, $offset, components, add, store, out,
-            )
-        };
-    }
-    match components {
-        1 => go!(6, 1, 0),
-        2 => go!(4, 2, 0),
-        3 => go!(4, 3, 0),
-        4 => go!(3, 4, 0),
-        9 => go!(2, 9, 0),
+fn by_components<S: Simd, const A: usize>(simd: S, job: &Contraction, out: &mut [Lane]) {
+    match job.components {
+        1 => all_rows::<S, 6, 1, A>(simd, job, 0, out),
+        2 => all_rows::<S, 4, 2, A>(simd, job, 0, out),
+        3 => all_rows::<S, 4, 3, A>(simd, job, 0, out),
+        4 => all_rows::<S, 3, 4, A>(simd, job, 0, out),
+        9 => all_rows::<S, 2, 9, A>(simd, job, 0, out),
         n => {
-            for m in 0..n {
-                go!(6, 1, m);
+            for offset in 0..n {
+                all_rows::<S, 6, 1, A>(simd, job, offset, out);
             }
         }
     }
