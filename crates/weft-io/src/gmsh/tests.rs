@@ -37,14 +37,26 @@ fn triangle_area(m: &RawMesh, t: &[u32]) -> f64 {
     dot(n, n).sqrt() / 2.0
 }
 
+/// Gmsh writes text with 16 significant digits, one fewer than a double may need; binary
+/// coordinates rounded in the same way must be the text's to the last bit.
+fn rounded_to_16_digits(mut mesh: RawMesh) -> RawMesh {
+    for x in mesh.points.iter_mut().flatten() {
+        *x = format!("{x:.15e}").parse().unwrap();
+    }
+    mesh
+}
+
 #[test]
 fn the_three_bracket_files_are_one_mesh() {
     let text = read_raw(data("bracket.msh")).unwrap();
-    for other in ["bracket_binary.msh", "bracket_v22.msh"] {
-        let mut other = read_raw(data(other)).unwrap();
+    let mut others = [
+        read_raw(data("bracket_v22.msh")).unwrap(),
+        rounded_to_16_digits(read_raw(data("bracket_binary.msh")).unwrap()),
+    ];
+    for other in &mut others {
         // Element tags are the file's business; all else is the same to the last bit.
         other.side_tags = text.side_tags.clone();
-        assert!(text == other);
+        assert!(&text == other);
     }
     assert_eq!(
         (text.kind, text.degree, text.space_dim),
@@ -251,7 +263,7 @@ fn partitioned_and_periodic_files_are_read() {
         assert!(right.iter().all(|&v| m.points[v as usize][0] == 1.0));
         assert_eq!(right.len(), a.side_groups["right"].len());
     }
-    assert!(a == b);
+    assert!(a == rounded_to_16_digits(b));
 }
 
 #[test]
