@@ -113,7 +113,12 @@ fn bad_names_and_entities() {
         "1 0 0 x 1 0 0 1 1 0",
         &["line 6", "\"x\""],
     );
-    bad(V4, "0 0 1 1 0\n", "0 0 888888888888888888 1 0\n", &["line 8", "physical tag"]);
+    bad(
+        V4,
+        "0 0 1 1 0\n",
+        "0 0 888888888888888888 1 0\n",
+        &["line 8", "physical tag"],
+    );
 }
 
 #[test]
