@@ -1,7 +1,7 @@
 //! Files that are whole or absent: written beside, flushed to the disk, then renamed.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -49,6 +49,7 @@ pub(crate) fn write(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     #[test]
     fn failure_leaves_the_old_file_and_no_debris() {

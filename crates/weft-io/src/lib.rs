@@ -12,4 +12,5 @@
 mod atomic;
 pub mod gmsh;
 pub mod picture;
+#[cfg(test)]
 pub mod vtu;
