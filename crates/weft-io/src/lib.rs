@@ -12,5 +12,4 @@
 mod atomic;
 pub mod gmsh;
 pub mod picture;
-#[cfg(test)]
 pub mod vtu;

@@ -200,4 +200,8 @@ pub enum GmshError {
         /// Tag of the element.
         element: u64,
     },
+    /// The cells and points do not make a mesh. Cells are numbered from 0 in file order, points
+    /// as in [`RawMesh`](super::RawMesh).
+    #[error("not a valid mesh: {0}")]
+    Geometry(#[from] weft::geometry::GeometryError),
 }

@@ -136,23 +136,3 @@ pub(super) fn second_order(kind: CellKind) -> &'static [u8] {
         ],
     }
 }
-
-/// The permutation that mirrors a cell, so that an inverted one becomes positive. Degree 1:
-/// vertex order; degree 2: Lagrange numbering.
-pub(super) fn mirror(kind: CellKind, degree: usize) -> &'static [u8] {
-    match (kind, degree) {
-        (Triangle, 1) => &[0, 2, 1],
-        (Tet, 1) => &[0, 1, 3, 2],
-        (Quad, 1) => &[0, 3, 2, 1],
-        (Hex, 1) => &[4, 5, 6, 7, 0, 1, 2, 3],
-        (Triangle, 2) => &[0, 2, 1, 5, 4, 3],
-        // Vertices 2 and 3 change places: edges 12 ↔ 13, 20 ↔ 03.
-        (Tet, 2) => &[0, 1, 3, 2, 4, 8, 7, 6, 5, 9],
-        (Quad, 2) => &[0, 3, 6, 1, 4, 7, 2, 5, 8],
-        (Hex, 2) => &[
-            2, 1, 0, 5, 4, 3, 8, 7, 6, 11, 10, 9, 14, 13, 12, 17, 16, 15, 20, 19, 18, 23, 22, 21,
-            26, 25, 24,
-        ],
-        _ => &[],
-    }
-}

@@ -1,6 +1,6 @@
 //! Reading of Gmsh meshes: MSH 2.2 and 4.1, text and binary of either byte order.
 //!
-//! [`read`] gives a mesh with tags, [`RawMesh::parse`] the same as plain arrays. Cells are the
+//! [`read`] gives a [`Mesh`](weft::geometry::Mesh) with tags, [`RawMesh::parse`] the same as plain arrays. Cells are the
 //! elements of highest dimension, all of one type (line2 line3 triangle3 triangle6 quad4 quad9
 //! tet4 tet10 hex8 hex27); second order becomes curved geometry. Physical groups of that
 //! dimension tag cells, those of one less tag sides, the others tag vertices.
@@ -11,6 +11,7 @@
 mod elements;
 mod error;
 mod kinds;
+mod mesh;
 mod nodes;
 mod raw;
 mod scan;
@@ -19,6 +20,7 @@ mod sections;
 mod tests;
 
 pub use error::{GmshError, Place};
+pub use mesh::read;
 pub use raw::RawMesh;
 
 use std::path::Path;

@@ -40,9 +40,6 @@ pub struct RawMesh {
     pub side_tags: BTreeMap<String, Vec<u64>>,
     /// Sorted vertices by group: groups of dimension below that of sides.
     pub vertex_groups: BTreeMap<String, Vec<u32>>,
-    /// How many cells were mirrored because they came inverted (cells of the dimension of
-    /// space only).
-    pub mirrored: usize,
 }
 
 impl RawMesh {
@@ -153,11 +150,6 @@ fn build(mut file: File) -> Result<RawMesh, GmshError> {
         }
     }
     let space_dim = space_dim(kind, &points);
-    let mirrored = if space_dim == kind.dim() {
-        mirror_inverted(kind, degree, &points, &mut cell_nodes)
-    } else {
-        0
-    };
     let mut mesh = RawMesh {
         kind,
         degree,
@@ -169,7 +161,6 @@ fn build(mut file: File) -> Result<RawMesh, GmshError> {
         side_groups: BTreeMap::new(),
         side_tags: BTreeMap::new(),
         vertex_groups: BTreeMap::new(),
-        mirrored,
     };
     for (&(dim, tag), spans) in &file.elements.groups {
         let name = file
@@ -267,86 +258,4 @@ fn space_dim(kind: CellKind, points: &[[f64; 3]]) -> usize {
         1 if flat(2) => 2,
         _ => 3,
     }
-}
-
-/// Mirrors the cells whose vertices have a negative Jacobian at the centre; gives their number.
-fn mirror_inverted(
-    kind: CellKind,
-    degree: usize,
-    points: &[[f64; 3]],
-    cell_nodes: &mut [u32],
-) -> usize {
-    let corner = corners(kind, degree);
-    let permutation = kinds::mirror(kind, degree);
-    if permutation.is_empty() {
-        return 0;
-    }
-    let per_cell = node_count(kind, degree);
-    let mut old = vec![0; per_cell];
-    let mut mirrored = 0;
-    for cell in cell_nodes.chunks_exact_mut(per_cell) {
-        let vertex = |i: usize| points[cell[corner[i]] as usize];
-        if center_determinant(kind, vertex) < 0.0 {
-            old.copy_from_slice(cell);
-            for (node, &source) in cell.iter_mut().zip(permutation) {
-                *node = old[source as usize];
-            }
-            mirrored += 1;
-        }
-    }
-    mirrored
-}
-
-/// Position of each vertex among a cell's nodes.
-fn corners(kind: CellKind, degree: usize) -> Vec<usize> {
-    let order = if degree == 2 {
-        kinds::second_order(kind)
-    } else {
-        &[]
-    };
-    (0..kind.vertex_count())
-        .map(|v| order.iter().position(|&g| g as usize == v).unwrap_or(v))
-        .collect()
-}
-
-/// Sign of the vertex map's Jacobian determinant at the centre (times a positive factor).
-fn center_determinant(kind: CellKind, vertex: impl Fn(usize) -> [f64; 3]) -> f64 {
-    let sum = |ids: &[usize]| {
-        ids.iter().fold([0.0; 3], |s, &i| {
-            let p = vertex(i);
-            [s[0] + p[0], s[1] + p[1], s[2] + p[2]]
-        })
-    };
-    let between = |from: &[usize], to: &[usize]| {
-        let (a, b) = (sum(from), sum(to));
-        [b[0] - a[0], b[1] - a[1], b[2] - a[2]]
-    };
-    let up = [0.0, 0.0, 1.0];
-    let [a, b, c] = match kind {
-        CellKind::Triangle => [between(&[0], &[1]), between(&[0], &[2]), up],
-        CellKind::Quad => [between(&[0, 3], &[1, 2]), between(&[0, 1], &[3, 2]), up],
-        CellKind::Tet => [
-            between(&[0], &[1]),
-            between(&[0], &[2]),
-            between(&[0], &[3]),
-        ],
-        CellKind::Hex => [
-            between(&[0, 3, 4, 7], &[1, 2, 5, 6]),
-            between(&[0, 1, 4, 5], &[2, 3, 6, 7]),
-            between(&[0, 1, 2, 3], &[4, 5, 6, 7]),
-        ],
-        CellKind::Point | CellKind::Segment => return 1.0,
-    };
-    a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0])
-        + a[2] * (b[0] * c[1] - b[1] * c[0])
-}
-
-/// The file mirrored in x, so that every cell comes inverted.
-#[cfg(test)]
-pub(super) fn mirror_all_for_tests(data: &[u8]) -> RawMesh {
-    let mut file = sections::read(data).expect("a good file");
-    for p in &mut file.nodes.points {
-        p[0] = -p[0];
-    }
-    build(file).expect("a good file")
 }

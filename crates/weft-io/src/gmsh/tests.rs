@@ -6,6 +6,7 @@ mod hostile;
 use super::*;
 use build::{Encoding, Mesh, encodings};
 use weft::element::CellKind;
+use weft::geometry::Geometry;
 
 fn data(name: &str) -> String {
     format!("{}/../../cases/data/{name}", env!("CARGO_MANIFEST_DIR"))
@@ -214,29 +215,8 @@ fn second_order_nodes_of_real_files_stand_in_lagrange_numbering() {
         let mesh = real(name);
         assert_eq!((mesh.kind, mesh.degree), (kind, 2), "{name}");
         assert!(mesh.vertex_count < mesh.points.len());
-        assert_eq!(mesh.mirrored, 0);
         // Coordinates are of order 1 and come from a division by two.
         check_straight(&mesh, 1e-14);
-    }
-}
-
-#[test]
-fn mirroring_keeps_the_numbering() {
-    for name in [
-        "triangle6_v41.msh",
-        "quad9_v22_binary.msh",
-        "tet10_v41_binary.msh",
-        "hex27_v22.msh",
-    ] {
-        let path = format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
-        let mut mesh = real(name);
-        let whole = super::raw::mirror_all_for_tests(&std::fs::read(path).unwrap());
-        assert_eq!(whole.mirrored, mesh.cell_count(), "{name}");
-        check_straight(&whole, 1e-14);
-        for p in &mut mesh.points {
-            p[0] = -p[0];
-        }
-        assert_eq!(whole.points, mesh.points);
     }
 }
 
@@ -310,7 +290,6 @@ fn names_groups_and_unused_nodes() {
     assert_eq!(mesh.side_groups["wall"].len(), 4);
     assert_eq!(mesh.vertex_groups["corner"], [0]);
     assert!(!mesh.side_groups.contains_key("empty"));
-    assert_eq!(mesh.mirrored, 1);
 }
 
 #[test]
@@ -323,7 +302,7 @@ fn space_dimension_follows_the_coordinates() {
         big: true,
     }))
     .unwrap();
-    assert_eq!((lifted.space_dim, lifted.mirrored), (3, 0));
+    assert_eq!(lifted.space_dim, 3);
     for (z, y, dim) in [(0.0, 0.0, 1), (0.0, 1.0, 2), (1.0, 0.0, 3)] {
         let line = Mesh {
             kind: CellKind::Segment,
@@ -342,4 +321,110 @@ fn space_dimension_follows_the_coordinates() {
         // The ends of a segment are its sides.
         assert_eq!(raw.side_groups["group_0_3"], [0]);
     }
+}
+
+#[test]
+fn meshes_carry_their_tags() {
+    for name in [
+        "bracket.msh",
+        "bracket_binary.msh",
+        "bracket_v22.msh",
+        "plate_hole.msh",
+        "coils.msh",
+        "beam_hex.msh",
+    ] {
+        let raw = read_raw(data(name)).unwrap();
+        let mesh = read(data(name)).unwrap();
+        let (topology, tags) = (mesh.topology(), mesh.tags());
+        assert_eq!(topology.cell_count(), raw.cell_count(), "{name}");
+        for (group, cells) in &raw.cell_groups {
+            assert_eq!(tags.cells(group).unwrap(), cells);
+        }
+        for (group, vertices) in &raw.side_groups {
+            let sides = tags.sides(group).unwrap();
+            assert_eq!(
+                sides.len(),
+                vertices.len() / raw.kind.side_kind().vertex_count()
+            );
+            assert!(sides.iter().all(|&s| topology.is_boundary(s as usize)));
+        }
+        // Every boundary side has a group in the three files of solids.
+        if raw.kind.dim() == 3 {
+            let tagged: usize = raw
+                .side_groups
+                .keys()
+                .map(|g| tags.sides(g).unwrap().len())
+                .sum();
+            assert_eq!(tagged, topology.boundary_sides().len());
+        }
+    }
+}
+
+#[test]
+fn second_order_files_make_curved_meshes_either_way_round() {
+    for name in [
+        "triangle6_v41.msh",
+        "quad9_v22_binary.msh",
+        "tet10_v41_binary.msh",
+        "hex27_v22.msh",
+    ] {
+        let raw = real(name);
+        let mut mirrored = raw.clone();
+        mirrored.points.iter_mut().for_each(|p| p[0] = -p[0]);
+        for raw in [raw, mirrored] {
+            let (vertices, corner) = (raw.vertex_count, raw.points[0]);
+            let mesh = raw.into_mesh().unwrap();
+            assert_eq!(mesh.map().degree, 2, "{name}");
+            assert_eq!(mesh.topology().vertex_count(), vertices);
+            // Vertices keep their numbers, so vertex groups mean the same points.
+            assert_eq!(mesh.map().nodes[0], corner);
+            assert!(
+                mesh.map()
+                    .vertex_nodes
+                    .as_ref()
+                    .is_none_or(|v| v.iter().zip(0..).all(|(&n, i)| n == i))
+            );
+        }
+    }
+}
+
+#[test]
+fn faulty_meshes_are_named_with_their_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("flat.msh");
+    let mut mesh = Mesh::two_triangles();
+    mesh.nodes[3].1 = [0.55, 0.1, 0.0];
+    std::fs::write(
+        &path,
+        mesh.write(Encoding {
+            v4: true,
+            binary: false,
+            big: false,
+        }),
+    )
+    .unwrap();
+    let message = read(&path).unwrap_err().to_string();
+    assert!(
+        message.contains("flat.msh") && message.contains("cell 0"),
+        "{message}"
+    );
+    let message = read(dir.path().join("none.msh")).unwrap_err().to_string();
+    assert!(
+        message.contains("none.msh") && message.contains("cannot read"),
+        "{message}"
+    );
+    // A tagged segment across the square's other diagonal is no side.
+    let mut across = Mesh::two_triangles();
+    across.elements[1].2 = vec![7, 3];
+    let raw = RawMesh::parse(&across.write(Encoding {
+        v4: true,
+        binary: false,
+        big: false,
+    }))
+    .unwrap();
+    let message = raw.into_mesh().unwrap_err().to_string();
+    assert!(
+        message.contains("\"wall\"") && message.contains("element 20"),
+        "{message}"
+    );
 }

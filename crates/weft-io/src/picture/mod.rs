@@ -7,71 +7,21 @@
 //! The invariant: the same input gives the same bytes.
 
 mod color;
+mod error;
 mod font;
+mod overlay;
 mod raster;
 mod ticks;
 
+pub use error::PictureError;
 pub use raster::Image;
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use raster::{Line, Triangle};
 
 /// Largest width and height.
 pub const MAX_SIZE: usize = 16_384;
-
-/// Why a picture could not be made.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PictureError {
-    /// A size of 0 or above [`MAX_SIZE`].
-    #[error("a picture of {0} × {1} pixels cannot be made; each side may have 1 to {MAX_SIZE}")]
-    Size(usize, usize),
-    /// Arrays that don't belong together.
-    #[error(
-        "a surface has {positions} corner positions, {values} corner values and {outlines} outline masks; a triangle has 3, 3 and (if any are given) 1"
-    )]
-    Length {
-        /// Corner positions.
-        positions: usize,
-        /// Corner values.
-        values: usize,
-        /// Outline masks.
-        outlines: usize,
-    },
-    /// A corner that is nowhere.
-    #[error("corner {corner} of triangle {triangle} is at {position:?}; positions must be finite")]
-    Position {
-        /// Triangle of its surface.
-        triangle: usize,
-        /// 0, 1 or 2.
-        corner: usize,
-        /// The position.
-        position: [f64; 3],
-    },
-    /// A view along its own upward direction, or one that is no direction.
-    #[error(
-        "a view towards {toward:?} with {up:?} upwards is impossible; give two directions that are not parallel"
-    )]
-    View {
-        /// Direction from the object to the viewer.
-        toward: [f64; 3],
-        /// Direction that points up in the picture.
-        up: [f64; 3],
-    },
-    /// A range of colours that is none.
-    #[error("the colour range {0} to {1} is impossible; it must rise and be finite")]
-    Range(f64, f64),
-    /// The file system refused.
-    #[error("cannot write {}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-}
 
 /// Triangles with a value at each corner.
 #[derive(Clone, Copy, Debug)]
@@ -205,7 +155,10 @@ impl<'a> Picture<'a> {
         for s in &self.surfaces {
             let triangles = s.positions.len() / 3;
             let outlines_fit = s.outlines.is_empty() || s.outlines.len() == triangles;
-            if s.positions.len() % 3 != 0 || s.values.len() != s.positions.len() || !outlines_fit {
+            if !s.positions.len().is_multiple_of(3)
+                || s.values.len() != s.positions.len()
+                || !outlines_fit
+            {
                 return Err(PictureError::Length {
                     positions: s.positions.len(),
                     values: s.values.len(),
@@ -285,12 +238,12 @@ impl<'a> Picture<'a> {
         let layout = self.layout(range);
         if let Some(range) = range {
             self.draw_surfaces(&mut image, &layout, &frame, range, flat);
-            self.draw_bar(&mut image, &layout, range);
-            draw_axes(&mut image, &layout, &frame);
+            overlay::draw_bar(&mut image, &layout, &self.label, range);
+            overlay::draw_axes(&mut image, &layout, &frame);
         }
         let margin = 22.0 * layout.unit;
         let size = 15.0 * layout.unit;
-        draw_text(&mut image, &self.title, [margin, margin + size], size, INK);
+        overlay::draw_text(&mut image, &self.title, [margin, margin + size], size, INK);
         Ok(image)
     }
 
@@ -329,11 +282,11 @@ impl<'a> Picture<'a> {
                 .fold(0.0, f64::max)
         };
         let column = range.map_or(0.0, |r| {
-            let numbers: Vec<String> = bar_ticks(r).into_iter().map(|t| t.1).collect();
+            let numbers: Vec<String> = overlay::bar_ticks(r).into_iter().map(|t| t.1).collect();
             let beside = bar_width + 7.0 * u + widest(&numbers, text);
             beside
                 .max(font::width(&self.label, text))
-                .max(widest(&extremes(r), SMALL * text))
+                .max(widest(&overlay::extremes(r), overlay::SMALL * text))
         });
         let left = width - 26.0 * u - column;
         let top = if self.title.is_empty() {
@@ -387,14 +340,9 @@ impl<'a> Picture<'a> {
                 scale * (q[2] - (low[2] + high[2]) / 2.0),
             ]
         };
-        let [first, last] = range;
-        let tone = |v: f64| {
-            if last > first {
-                (v - first) / (last - first)
-            } else {
-                0.5 * (v - v + 1.0)
-            }
-        };
+        // A single value has the middle colour.
+        let [first, last] = overlay::spread(range);
+        let tone = |v: f64| (v - first) / (last - first);
         // All surfaces in one list, so that each can hide the others.
         let ends: Vec<usize> = self
             .surfaces
@@ -423,51 +371,6 @@ impl<'a> Picture<'a> {
             outline_style(count, &triangle, layout.unit),
         );
     }
-
-    fn draw_bar(&self, image: &mut Image, layout: &Layout, range: [f64; 2]) {
-        let [left, top, right, bottom] = layout.bar;
-        let (u, text) = (layout.unit, layout.text);
-        let border = 0.8 * u.max(1.0);
-        image.rectangle(
-            [left - border, top - border, right + border, bottom + border],
-            |_| INK,
-        );
-        image.rectangle([left, top, right, bottom], |y| {
-            color::map((bottom - y) / (bottom - top))
-        });
-        let [low, high] = spread(range);
-        for (value, label) in bar_ticks(range) {
-            let y = bottom - (value - low) / (high - low) * (bottom - top);
-            // Marks inside the bar: outside they would look like minus signs.
-            let ink = if y > top + 0.4 * (bottom - top) {
-                PAPER
-            } else {
-                INK
-            };
-            let pen = 1.1 * u.max(0.8);
-            if y > top + pen && y < bottom - pen {
-                image.strokes(&[[[right - 5.0 * u, y], [right - 1.0 * u, y]]], pen, ink);
-            }
-            draw_text(image, &label, [right + 7.0 * u, y + text / 2.0], text, INK);
-        }
-        draw_text(image, &self.label, [left, top - 15.0 * u], text, INK);
-        let small = SMALL * text;
-        for (i, line) in extremes(range).iter().enumerate() {
-            let y = bottom + 20.0 * u + small + i as f64 * 1.9 * small;
-            draw_text(image, line, [left, y], small, FAINT);
-        }
-    }
-}
-
-/// Size of small text, as a part of the normal one.
-const SMALL: f64 = 0.86;
-
-/// The lines under the colour bar.
-fn extremes([low, high]: [f64; 2]) -> [String; 2] {
-    [
-        format!("max {}", ticks::number(high, 4)),
-        format!("min {}", ticks::number(low, 4)),
-    ]
 }
 
 /// Brightness of a face by its direction: mild, so that colours keep their meaning.
@@ -498,69 +401,6 @@ fn outline_style(count: usize, triangle: &impl Fn(usize) -> Triangle, unit: f64)
     Line {
         half_width: 0.45 * unit.max(0.7),
         strength: 0.55 * ((mean - 2.0) / 14.0).clamp(0.0, 1.0),
-    }
-}
-
-/// A range of one value, widened so that it has a middle.
-fn spread([low, high]: [f64; 2]) -> [f64; 2] {
-    if low < high {
-        return [low, high];
-    }
-    let half = if low == 0.0 { 1.0 } else { low.abs() / 2.0 };
-    [low - half, high + half]
-}
-
-fn bar_ticks(range: [f64; 2]) -> Vec<(f64, String)> {
-    if range[0] < range[1] {
-        ticks::ticks(range[0], range[1], 6)
-    } else {
-        vec![(range[0], ticks::number(range[0], 4))]
-    }
-}
-
-/// Draws text with its baseline's left end at `at`.
-fn draw_text(image: &mut Image, text: &str, at: [f64; 2], size: f64, color: [f64; 3]) {
-    let (segments, _) = font::layout(text, size);
-    let placed: Vec<_> = segments
-        .iter()
-        .map(|s| s.map(|p| [at[0] + p[0], at[1] - p[1]]))
-        .collect();
-    image.strokes(&placed, (0.125 * size).max(1.0), color);
-}
-
-/// Small axes at the lower left; those that point at the viewer are left out.
-fn draw_axes(image: &mut Image, layout: &Layout, frame: &Frame) {
-    let u = layout.unit;
-    let directions: Vec<(usize, [f64; 2])> = (0..3)
-        .map(|axis| (axis, [frame[0][axis], -frame[1][axis]]))
-        .filter(|(_, d)| d[0].hypot(d[1]) > 0.05)
-        .collect();
-    let origin = {
-        // Far enough from the corner for axes that point left or down.
-        let reach = |d: usize| {
-            directions
-                .iter()
-                .map(|a| a.1[d])
-                .fold(0.0f64, |m, x| m.max(if d == 0 { -x } else { x }))
-        };
-        let (margin, length) = (24.0 * u, 30.0 * u);
-        [
-            margin + length * reach(0),
-            image.height as f64 - margin - length * reach(1),
-        ]
-    };
-    for (axis, d) in directions {
-        let tip = [origin[0] + 30.0 * u * d[0], origin[1] + 30.0 * u * d[1]];
-        image.strokes(&[[origin, tip]], 1.4 * u, FAINT);
-        let name = ["x", "y", "z"][axis];
-        let size = SMALL * layout.text;
-        let length = d[0].hypot(d[1]);
-        let away = [d[0] / length * 10.0 * u, d[1] / length * 10.0 * u];
-        let at = [
-            tip[0] + away[0] - font::width(name, size) / 2.0,
-            tip[1] + away[1] + size / 3.0,
-        ];
-        draw_text(image, name, at, size, FAINT);
     }
 }
 

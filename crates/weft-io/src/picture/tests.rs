@@ -1,6 +1,7 @@
 //! Pictures compared with what must be in them.
 
 use super::*;
+use std::io;
 
 const SQUARE: [[f64; 3]; 6] = [
     [0.0, 0.0, 0.0],

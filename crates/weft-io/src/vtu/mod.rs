@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 use encode::{Array, Numbers};
 use weft::element::CellKind;
+use weft::geometry::GeometryMap;
 
 /// The highest degree of a cell: that of the Lagrange cells that VTK promises to draw.
 pub const MAX_DEGREE: usize = 10;
@@ -163,7 +164,19 @@ fn check_arrays(arrays: &[VtuArray], items: usize) -> Result<(), VtuError> {
     Ok(())
 }
 
-impl VtuGrid<'_> {
+impl<'a> VtuGrid<'a> {
+    /// The cells of a geometry, with no data yet.
+    pub fn of_map(kind: CellKind, map: &'a GeometryMap) -> VtuGrid<'a> {
+        VtuGrid {
+            points: &map.nodes,
+            kind,
+            degree: map.degree,
+            cell_nodes: &map.cell_nodes,
+            point_data: Vec::new(),
+            cell_data: Vec::new(),
+        }
+    }
+
     /// Writes the grid.
     ///
     /// # Errors
@@ -187,7 +200,7 @@ impl VtuGrid<'_> {
 
     /// Checks all lengths and indices; gives the number of cells.
     fn check(&self, per_cell: usize) -> Result<usize, VtuError> {
-        if self.cell_nodes.len() % per_cell != 0 {
+        if !self.cell_nodes.len().is_multiple_of(per_cell) {
             return Err(VtuError::CellNodes {
                 kind: self.kind,
                 degree: self.degree,

@@ -277,3 +277,16 @@ fn a_series_is_complete_after_each_push() {
     let mut lost = Series::new(dir.path().join("no/run.pvd"));
     assert!(lost.push(0.0, "a.vtu").is_err());
 }
+
+#[test]
+fn a_mesh_is_written_as_it_lies() {
+    use weft::geometry::{Geometry, Mesh};
+    let points = vec![[0.0; 3], [2.0, 0.0, 0.0], [2.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
+    let mesh = Mesh::new(CellKind::Quad, 2, points, vec![0, 1, 2, 3]).unwrap();
+    let map = mesh.map();
+    let file = written(
+        &VtuGrid::of_map(mesh.cell_kind(), &map),
+        Encoding::Compressed,
+    );
+    assert_eq!(ints(&read_array(&file, "connectivity")), [0, 1, 2, 3]);
+}
