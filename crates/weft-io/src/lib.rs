@@ -1,1 +1,15 @@
 //! Readers and writers for Weft.
+//!
+//! - [`gmsh`] reads meshes in Gmsh's MSH format, with their physical groups.
+//! - [`vtu`] writes meshes and fields for ParaView and PyVista, single or as a series.
+//! - [`picture`] draws a coloured surface into a PNG, without a window system.
+//!
+//! The invariant: a reader answers any bytes with a result or a typed error that names the
+//! place; a written file is whole or absent.
+
+#![forbid(unsafe_code)]
+
+mod atomic;
+pub mod gmsh;
+pub mod picture;
+pub mod vtu;

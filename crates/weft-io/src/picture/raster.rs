@@ -1,0 +1,271 @@
+//! Triangles and strokes to pixels.
+//!
+//! The surface is drawn in bands of rows with a depth buffer of 3×3 samples a pixel, so
+//! memory does not grow with the picture.
+
+use super::color;
+
+/// Samples along each axis of a pixel.
+const SAMPLES: usize = 3;
+/// Rows of pixels in a band.
+const BAND: usize = 32;
+
+/// A picture in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Pixels in a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Red, green, blue of each pixel, rows from the top.
+    pub pixels: Vec<u8>,
+}
+
+/// A triangle on the screen: pixels from the top left, depth growing towards the viewer.
+pub(super) struct Triangle {
+    /// x, y and depth of the corners.
+    pub corners: [[f64; 3]; 3],
+    /// Position in the colour map, from 0 to 1.
+    pub values: [f64; 3],
+    /// Factor of the colour, from 0 to 1.
+    pub shade: f64,
+    /// Bit i: the edge from corner i to the next is drawn as a line.
+    pub outline: u8,
+}
+
+/// How outlines look.
+#[derive(Clone, Copy)]
+pub(super) struct Line {
+    /// Half the width in pixels.
+    pub half_width: f64,
+    /// How much of the line's colour is mixed in.
+    pub strength: f64,
+}
+
+const LINE_COLOR: [f64; 3] = [20.0, 24.0, 32.0];
+
+struct Sample {
+    depth: f32,
+    color: [u8; 3],
+}
+
+impl Image {
+    pub(super) fn new(width: usize, height: usize, background: [u8; 3]) -> Image {
+        Image {
+            width,
+            height,
+            pixels: background.repeat(width * height),
+        }
+    }
+
+    fn mix(&mut self, x: usize, y: usize, color: [f64; 3], amount: f64) {
+        let at = 3 * (y * self.width + x);
+        for (c, p) in self.pixels[at..at + 3].iter_mut().enumerate() {
+            *p = (f64::from(*p) * (1.0 - amount) + color[c] * amount).round() as u8;
+        }
+    }
+
+    /// Draws the triangles that `triangle(i)` gives for i below `count`.
+    pub(super) fn triangles(
+        &mut self,
+        count: usize,
+        triangle: impl Fn(usize) -> Triangle,
+        line: Line,
+    ) {
+        let extents: Vec<[f32; 2]> = (0..count)
+            .map(|i| {
+                let [a, b, c] = triangle(i).corners.map(|p| p[1]);
+                [a.min(b).min(c) as f32, a.max(b).max(c) as f32]
+            })
+            .collect();
+        let mut samples = Vec::new();
+        for top in (0..self.height).step_by(BAND) {
+            let rows = BAND.min(self.height - top);
+            let empty = || Sample {
+                depth: f32::NEG_INFINITY,
+                color: [0; 3],
+            };
+            samples.clear();
+            samples.resize_with(rows * SAMPLES * self.width * SAMPLES, empty);
+            let (low, high) = (top as f32 - 1.0, (top + rows) as f32 + 1.0);
+            for (i, e) in extents.iter().enumerate() {
+                if e[1] >= low && e[0] <= high {
+                    fill(
+                        &mut samples,
+                        self.width * SAMPLES,
+                        top,
+                        rows,
+                        &triangle(i),
+                        line,
+                    );
+                }
+            }
+            self.resolve(&samples, top, rows);
+        }
+    }
+
+    /// Averages the samples of a band into its pixels, over what is there.
+    fn resolve(&mut self, samples: &[Sample], top: usize, rows: usize) {
+        let stride = self.width * SAMPLES;
+        for y in 0..rows {
+            for x in 0..self.width {
+                let mut sum = [0.0; 3];
+                let mut hits = 0;
+                for sy in 0..SAMPLES {
+                    let start = (y * SAMPLES + sy) * stride + x * SAMPLES;
+                    for s in &samples[start..start + SAMPLES] {
+                        if s.depth > f32::NEG_INFINITY {
+                            hits += 1;
+                            for c in 0..3 {
+                                sum[c] += f64::from(s.color[c]);
+                            }
+                        }
+                    }
+                }
+                if hits > 0 {
+                    let mean = sum.map(|s| s / f64::from(hits));
+                    self.mix(
+                        x,
+                        top + y,
+                        mean,
+                        f64::from(hits) / (SAMPLES * SAMPLES) as f64,
+                    );
+                }
+            }
+        }
+    }
+
+    /// Fills a rectangle, edges blended by coverage.
+    pub(super) fn rectangle(
+        &mut self,
+        [x0, y0, x1, y1]: [f64; 4],
+        color: impl Fn(f64) -> [f64; 3],
+    ) {
+        let overlap = |i: usize, a: f64, b: f64| {
+            ((i as f64 + 1.0).min(b) - (i as f64).max(a)).clamp(0.0, 1.0)
+        };
+        let end = |v: f64, size: usize| (v.ceil().max(0.0) as usize).min(size);
+        for y in y0.floor().max(0.0) as usize..end(y1, self.height) {
+            for x in x0.floor().max(0.0) as usize..end(x1, self.width) {
+                let amount = overlap(x, x0, x1) * overlap(y, y0, y1);
+                self.mix(x, y, color(y as f64 + 0.5), amount);
+            }
+        }
+    }
+
+    /// Draws segments with a round pen; where they overlap they don't add up.
+    pub(super) fn strokes(&mut self, segments: &[[[f64; 2]; 2]], pen: f64, color: [f64; 3]) {
+        let reach = pen / 2.0 + 1.0;
+        let bounds =
+            segments
+                .iter()
+                .flatten()
+                .fold([f64::MAX, f64::MAX, f64::MIN, f64::MIN], |b, p| {
+                    [
+                        b[0].min(p[0]),
+                        b[1].min(p[1]),
+                        b[2].max(p[0]),
+                        b[3].max(p[1]),
+                    ]
+                });
+        let cut = |v: f64, size: usize| (v.max(0.0) as usize).min(size);
+        let (x0, x1) = (
+            cut(bounds[0] - reach, self.width),
+            cut(bounds[2] + reach + 1.0, self.width),
+        );
+        let (y0, y1) = (
+            cut(bounds[1] - reach, self.height),
+            cut(bounds[3] + reach + 1.0, self.height),
+        );
+        if x0 >= x1 || y0 >= y1 {
+            return;
+        }
+        let mut cover = vec![0f32; (x1 - x0) * (y1 - y0)];
+        for [a, b] in segments {
+            let (left, right) = (a[0].min(b[0]) - reach, a[0].max(b[0]) + reach);
+            let (upper, lower) = (a[1].min(b[1]) - reach, a[1].max(b[1]) + reach);
+            for y in cut(upper, y1).max(y0)..cut(lower + 1.0, y1) {
+                for x in cut(left, x1).max(x0)..cut(right + 1.0, x1) {
+                    let d = distance([x as f64 + 0.5, y as f64 + 0.5], *a, *b);
+                    let amount = (pen / 2.0 + 0.5 - d).clamp(0.0, 1.0) as f32;
+                    let at = &mut cover[(y - y0) * (x1 - x0) + x - x0];
+                    *at = at.max(amount);
+                }
+            }
+        }
+        for (i, &amount) in cover.iter().enumerate().filter(|c| *c.1 > 0.0) {
+            self.mix(
+                x0 + i % (x1 - x0),
+                y0 + i / (x1 - x0),
+                color,
+                f64::from(amount),
+            );
+        }
+    }
+}
+
+/// Distance of a point from a segment.
+fn distance(p: [f64; 2], a: [f64; 2], b: [f64; 2]) -> f64 {
+    let (d, e) = ([b[0] - a[0], b[1] - a[1]], [p[0] - a[0], p[1] - a[1]]);
+    let length2 = d[0] * d[0] + d[1] * d[1];
+    let t = if length2 > 0.0 {
+        ((d[0] * e[0] + d[1] * e[1]) / length2).clamp(0.0, 1.0)
+    } else {
+        0.0
+    };
+    (e[0] - t * d[0]).hypot(e[1] - t * d[1])
+}
+
+/// Draws a triangle into the samples of a band.
+fn fill(samples: &mut [Sample], stride: usize, top: usize, rows: usize, t: &Triangle, line: Line) {
+    let scale = SAMPLES as f64;
+    let [a, b, c] = t
+        .corners
+        .map(|p| [p[0] * scale, (p[1] - top as f64) * scale, p[2]]);
+    let twice_area = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+    if twice_area.is_nan() || twice_area == 0.0 {
+        return;
+    }
+    let low = |v: f64| (v - 0.5).ceil().max(0.0) as usize;
+    let high = |v: f64, size: usize| ((v + 0.5).floor().max(0.0) as usize).min(size);
+    // Height over each edge in pixels: barycentric weight times height is the distance.
+    let length = |p: [f64; 3], q: [f64; 3]| (q[0] - p[0]).hypot(q[1] - p[1]);
+    let height = |edge: f64| twice_area.abs() / edge / scale;
+    // Entry i belongs to the edge from corner i to the next, which faces corner i+2.
+    let heights = [
+        height(length(a, b)),
+        height(length(b, c)),
+        height(length(c, a)),
+    ];
+    for y in low(a[1].min(b[1]).min(c[1]))..high(a[1].max(b[1]).max(c[1]), rows * SAMPLES) {
+        for x in low(a[0].min(b[0]).min(c[0]))..high(a[0].max(b[0]).max(c[0]), stride) {
+            let (px, py) = (x as f64 + 0.5, y as f64 + 0.5);
+            let weight = |p: [f64; 3], q: [f64; 3]| {
+                ((q[0] - p[0]) * (py - p[1]) - (q[1] - p[1]) * (px - p[0])) / twice_area
+            };
+            let w = [weight(b, c), weight(c, a), weight(a, b)];
+            // Shared edges are drawn by both sides: a gap would show, an overlap does not.
+            if w.iter().any(|&w| w < -1e-9) {
+                continue;
+            }
+            let depth = (w[0] * a[2] + w[1] * b[2] + w[2] * c[2]) as f32;
+            let sample = &mut samples[y * stride + x];
+            if depth <= sample.depth {
+                continue;
+            }
+            let value = w[0] * t.values[0] + w[1] * t.values[1] + w[2] * t.values[2];
+            let mut rgb = color::map(value).map(|v| v * t.shade);
+            let on_line = (0..3)
+                .any(|i| t.outline >> i & 1 == 1 && w[(i + 2) % 3] * heights[i] < line.half_width);
+            if on_line {
+                for i in 0..3 {
+                    rgb[i] += (LINE_COLOR[i] - rgb[i]) * line.strength;
+                }
+            }
+            *sample = Sample {
+                depth,
+                color: rgb.map(|v| v.round() as u8),
+            };
+        }
+    }
+}
