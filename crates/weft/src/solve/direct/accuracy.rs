@@ -31,7 +31,9 @@ impl Probe {
                 return Err(SolveError::Singular { reason });
             }
             // Knuth's MMIX generator; its upper bits are random enough here.
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
             *size *= 0.5 + (state >> 11) as f64 / (1u64 << 53) as f64;
         }
         Ok(Probe { rhs })
@@ -44,9 +46,17 @@ pub(super) fn backward_error(a: &BlockMatrix, b: &[f64], x: &[f64], residual: &[
     let mut error = 0.0f64;
     each_row(a, |row, entries| {
         let size = entries.fold(b[row].abs(), |s, (column, v)| s + (v * x[column]).abs());
-        let this = if residual[row] == 0.0 { 0.0 } else { residual[row].abs() / size };
+        let this = if residual[row] == 0.0 {
+            0.0
+        } else {
+            residual[row].abs() / size
+        };
         // NaN must not be lost by max.
-        error = if this.is_nan() { f64::INFINITY } else { error.max(this) };
+        error = if this.is_nan() {
+            f64::INFINITY
+        } else {
+            error.max(this)
+        };
     });
     error
 }
@@ -57,16 +67,17 @@ pub(super) fn growth(a: &BlockMatrix, b: &[f64], x: &[f64]) -> f64 {
     each_row(a, |row, entries| {
         let size = entries.fold(0.0, |s: f64, (column, v)| s + (v * x[column]).abs());
         let this = size / b[row].abs();
-        growth = if this.is_nan() { f64::INFINITY } else { growth.max(this) };
+        growth = if this.is_nan() {
+            f64::INFINITY
+        } else {
+            growth.max(this)
+        };
     });
     growth
 }
 
 /// Calls `f(row, entries)` for each scalar row; entries are pairs of column and value.
-fn each_row(
-    a: &BlockMatrix,
-    mut f: impl FnMut(usize, &mut dyn Iterator<Item = (usize, f64)>),
-) {
+fn each_row(a: &BlockMatrix, mut f: impl FnMut(usize, &mut dyn Iterator<Item = (usize, f64)>)) {
     let [r, c] = a.block();
     for node in 0..a.pattern().rows() {
         let (columns, values) = a.row(node);

@@ -4,13 +4,16 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
+use faer::linalg::cholesky::llt::factor::LltError;
 use faer::perm::PermRef;
 use faer::sparse::linalg::cholesky::{
     CholeskySymbolicParams, IntranodeLbltRef, LltRef, SymbolicCholesky, SymmetricOrdering,
     factorize_symbolic_cholesky,
 };
-use faer::sparse::linalg::lu::{LuRef, LuSymbolicParams, NumericLu, SymbolicLu, factorize_symbolic_lu};
-use faer::sparse::linalg::{LltError, LuError, SupernodalThreshold};
+use faer::sparse::linalg::lu::{
+    LuRef, LuSymbolicParams, NumericLu, SymbolicLu, factorize_symbolic_lu,
+};
+use faer::sparse::linalg::{LuError, SupernodalThreshold};
 use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
 use faer::{Conj, MatMut, Par, Side};
 
@@ -31,10 +34,20 @@ pub(super) struct Factor {
 }
 
 enum Factors {
-    Llt { symbolic: SymbolicCholesky<usize>, values: Vec<f64> },
-    Lblt { symbolic: SymbolicCholesky<usize>, values: Vec<f64>, pivots: Pivots },
+    Llt {
+        symbolic: SymbolicCholesky<usize>,
+        values: Vec<f64>,
+    },
+    Lblt {
+        symbolic: SymbolicCholesky<usize>,
+        values: Vec<f64>,
+        pivots: Pivots,
+    },
     /// Of the transposed matrix: its columns are the rows at hand.
-    Lu { symbolic: SymbolicLu<usize>, numeric: NumericLu<usize, f64> },
+    Lu {
+        symbolic: SymbolicLu<usize>,
+        numeric: NumericLu<usize, f64>,
+    },
 }
 
 /// What Bunch–Kaufman pivoting adds to the factors.
@@ -78,7 +91,14 @@ impl Factor {
                     forward: vec![0; n],
                     inverse: vec![0; n],
                 };
-                (Factors::Lblt { symbolic, values, pivots }, request)
+                (
+                    Factors::Lblt {
+                        symbolic,
+                        values,
+                        pivots,
+                    },
+                    request,
+                )
             }
             DirectKind::Lu => {
                 let symbolic = guarded(scalar.size(), || {
@@ -87,11 +107,22 @@ impl Factor {
                 .map_err(|error| failure(scalar.size(), error))?;
                 let request =
                     symbolic.factorize_numeric_lu_scratch::<f64>(Par::Seq, Default::default());
-                (Factors::Lu { symbolic, numeric: NumericLu::new() }, request)
+                (
+                    Factors::Lu {
+                        symbolic,
+                        numeric: NumericLu::new(),
+                    },
+                    request,
+                )
             }
         };
         let memory = memory(request, scalar.size())?;
-        let mut factor = Factor { scalar, memory, factors, valid: false };
+        let mut factor = Factor {
+            scalar,
+            memory,
+            factors,
+            valid: false,
+        };
         factor.factorise(a.block()[0])?;
         Ok(factor)
     }
@@ -150,14 +181,15 @@ impl Factor {
                         )
                         .map(|_| ())
                 })?;
-                result.map_err(|error| match error {
-                    LltError::Numeric(
-                        faer::linalg::cholesky::llt::factor::LltError::NonPositivePivot { index },
-                    ) => SolveError::NotPositive { pivot: index },
-                    LltError::Generic(error) => failure(n, error),
-                })?;
+                result.map_err(
+                    |LltError::NonPositivePivot { index }| SolveError::NotPositive { pivot: index },
+                )?;
             }
-            Factors::Lblt { symbolic, values, pivots } => {
+            Factors::Lblt {
+                symbolic,
+                values,
+                pivots,
+            } => {
                 guarded(n, || {
                     symbolic.factorize_numeric_intranode_lblt(
                         values,
@@ -188,9 +220,9 @@ impl Factor {
                 });
                 let result = result.inspect_err(|_| *numeric = NumericLu::new())?;
                 result.map_err(|error| match error {
-                    LuError::SymbolicSingular { index } => {
-                        SolveError::Singular { reason: format!("no pivot is left at step {index}") }
-                    }
+                    LuError::SymbolicSingular { index } => SolveError::Singular {
+                        reason: format!("no pivot is left at step {index}"),
+                    },
                     LuError::Generic(error) => failure(n, error),
                 })?;
             }
@@ -225,7 +257,11 @@ impl Factor {
                 let factors = LltRef::new(symbolic, values);
                 factors.solve_in_place_with_conj(Conj::No, x, Par::Seq, stack);
             }
-            Factors::Lblt { symbolic, values, pivots } => {
+            Factors::Lblt {
+                symbolic,
+                values,
+                pivots,
+            } => {
                 let order = PermRef::new_checked(&pivots.forward, &pivots.inverse, n);
                 let factors = IntranodeLbltRef::new(symbolic, values, &pivots.subdiagonal, order);
                 factors.solve_in_place_with_conj(Conj::No, x, Par::Seq, stack);
@@ -249,7 +285,10 @@ impl Factor {
     ) -> Result<f64, SolveError> {
         if !self.valid {
             let reason = "the last factorisation failed".to_string();
-            return Err(SolveError::Factorisation { size: x.len(), reason });
+            return Err(SolveError::Factorisation {
+                size: x.len(),
+                reason,
+            });
         }
         x.copy_from_slice(b);
         self.solve_in_place(x, memory);
@@ -271,14 +310,14 @@ impl Factor {
     /// Solves the probe system.
     ///
     /// # Errors
-    /// `Singular` if the solution is stable and huge, `Inaccurate` if the factors are wrong.
+    /// `Singular` if the solution is stable and huge, `Factorisation` if it isn't finite, `Inaccurate` if
+    /// the factors are wrong otherwise.
     pub(super) fn check(&self, a: &BlockMatrix, probe: &Probe) -> Result<(), SolveError> {
         let b = &probe.rhs;
         let n = b.len();
         let [mut x, mut residual, mut correction] = [(); 3].map(|()| vec![0.0; n]);
         let mut memory = self.solve_memory()?;
-        let norm =
-            self.solve_refined(a, b, &mut x, &mut residual, &mut correction, &mut memory)?;
+        let norm = self.solve_refined(a, b, &mut x, &mut residual, &mut correction, &mut memory)?;
         let error = accuracy::backward_error(a, b, &x, &residual);
         let growth = accuracy::growth(a, b, &x);
         let broken = !norm.is_finite() || error > accuracy::PROBE_LIMIT;
@@ -289,9 +328,19 @@ impl Factor {
             );
             return Err(SolveError::Singular { reason });
         }
+        if !norm.is_finite() {
+            let reason = format!(
+                "{} met a zero pivot that it can't exchange: the matrix is singular, or LU must do",
+                self.kind()
+            );
+            return Err(SolveError::Factorisation { size: n, reason });
+        }
         if broken {
             let residual = norm / vector::norm(b);
-            return Err(SolveError::Inaccurate { residual, limit: super::RESIDUAL_LIMIT });
+            return Err(SolveError::Inaccurate {
+                residual,
+                limit: super::RESIDUAL_LIMIT,
+            });
         }
         Ok(())
     }
@@ -332,23 +381,35 @@ fn symbolic_cholesky(
         supernodal_flop_ratio_threshold: threshold,
         ..Default::default()
     };
-    guarded(n, || factorize_symbolic_cholesky(symbolic_view(scalar), Side::Lower, order, params))?
-        .map_err(|error| failure(n, error))
+    guarded(n, || {
+        factorize_symbolic_cholesky(symbolic_view(scalar), Side::Lower, order, params)
+    })?
+    .map_err(|error| failure(n, error))
 }
 
 fn failure(size: usize, error: impl fmt::Display) -> SolveError {
-    SolveError::Factorisation { size, reason: error.to_string() }
+    SolveError::Factorisation {
+        size,
+        reason: error.to_string(),
+    }
 }
 
 fn memory(request: StackReq, size: usize) -> Result<MemBuffer, SolveError> {
-    MemBuffer::try_new(request)
-        .map_err(|_| failure(size, format!("{} bytes of memory aren't there", request.size_bytes())))
+    MemBuffer::try_new(request).map_err(|_| {
+        failure(
+            size,
+            format!("{} bytes of memory aren't there", request.size_bytes()),
+        )
+    })
 }
 
 fn zeros(count: usize, size: usize) -> Result<Vec<f64>, SolveError> {
     let mut values = Vec::new();
     values.try_reserve_exact(count).map_err(|_| {
-        failure(size, format!("the factors need {} bytes", count.saturating_mul(8)))
+        failure(
+            size,
+            format!("the factors need {} bytes", count.saturating_mul(8)),
+        )
     })?;
     values.resize(count, 0.0);
     Ok(values)

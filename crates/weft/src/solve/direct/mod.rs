@@ -78,7 +78,9 @@ struct Workspace {
 
 impl fmt::Debug for Workspace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Workspace").field("size", &self.residual.len()).finish_non_exhaustive()
+        f.debug_struct("Workspace")
+            .field("size", &self.residual.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -176,17 +178,30 @@ impl DirectSolver {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Workspace>> {
         // A poisoned lock is harmless: work spaces hold nothing between solves.
-        self.spaces.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.spaces
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn solve_with(&self, b: &[f64], x: &mut [f64], space: &mut Workspace) -> Result<f64, SolveError> {
-        let Workspace { memory, residual, correction } = space;
+    fn solve_with(
+        &self,
+        b: &[f64],
+        x: &mut [f64],
+        space: &mut Workspace,
+    ) -> Result<f64, SolveError> {
+        let Workspace {
+            memory,
+            residual,
+            correction,
+        } = space;
         let rhs = vector::norm(b);
         if rhs == 0.0 {
             x.fill(0.0);
             return Ok(0.0);
         }
-        let remaining = self.factor.solve_refined(&self.matrix, b, x, residual, correction, memory)?;
+        let remaining =
+            self.factor
+                .solve_refined(&self.matrix, b, x, residual, correction, memory)?;
         let relative = remaining / rhs;
         if relative.is_nan() {
             let reason = "its solution isn't finite".to_string();
@@ -195,7 +210,10 @@ impl DirectSolver {
         if relative > RESIDUAL_LIMIT
             && accuracy::backward_error(&self.matrix, b, x, residual) > BACKWARD_LIMIT
         {
-            return Err(SolveError::Inaccurate { residual: relative, limit: RESIDUAL_LIMIT });
+            return Err(SolveError::Inaccurate {
+                residual: relative,
+                limit: RESIDUAL_LIMIT,
+            });
         }
         Ok(relative)
     }
@@ -205,7 +223,10 @@ impl DirectSolver {
 fn factorise(a: &BlockMatrix, kind: DirectKind) -> Result<Factor, SolveError> {
     let [r, c] = a.block();
     if r != c || a.rows() != a.cols() {
-        return Err(SolveError::NotSquare { rows: a.rows(), cols: a.cols() });
+        return Err(SolveError::NotSquare {
+            rows: a.rows(),
+            cols: a.cols(),
+        });
     }
     check_finite("the matrix", a.values())?;
     let probe = Probe::new(a)?;
@@ -217,13 +238,19 @@ fn factorise(a: &BlockMatrix, kind: DirectKind) -> Result<Factor, SolveError> {
     };
     match kind {
         DirectKind::Cholesky | DirectKind::Ldlt if !symmetric => {
-            let kind = if kind == DirectKind::Ldlt { "LDLᵀ" } else { "Cholesky" };
+            let kind = if kind == DirectKind::Ldlt {
+                "LDLᵀ"
+            } else {
+                "Cholesky"
+            };
             Err(SolveError::NotSymmetric { kind })
         }
         DirectKind::Auto if symmetric => match checked(DirectKind::Cholesky) {
             Err(SolveError::NotPositive { .. }) => match checked(DirectKind::Ldlt) {
                 // Pivots outside a supernode are out of reach of LDLᵀ, but not of LU.
-                Err(SolveError::Inaccurate { .. }) => checked(DirectKind::Lu),
+                Err(SolveError::Inaccurate { .. } | SolveError::Factorisation { .. }) => {
+                    checked(DirectKind::Lu)
+                }
                 result => result,
             },
             result => result,

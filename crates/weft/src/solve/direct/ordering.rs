@@ -39,16 +39,28 @@ fn graph(a: &BlockMatrix) -> Option<(Vec<i32>, Vec<i32>)> {
     i32::try_from(n).ok()?;
     i32::try_from(2 * pattern.entry_count()).ok()?;
     let (transposed, source) = pattern.transpose();
-    let nonzero = |k: usize| a.values()[k * size..(k + 1) * size].iter().any(|&v| v != 0.0);
+    let nonzero = |k: usize| {
+        a.values()[k * size..(k + 1) * size]
+            .iter()
+            .any(|&v| v != 0.0)
+    };
     let mut offsets = Vec::with_capacity(n + 1);
     let mut neighbours: Vec<i32> = Vec::with_capacity(pattern.entry_count());
     offsets.push(0);
     for row in 0..n {
         let start = neighbours.len();
-        let ahead = pattern.row_range(row).filter(|&k| nonzero(k)).map(|k| pattern.columns()[k]);
+        let ahead = pattern
+            .row_range(row)
+            .filter(|&k| nonzero(k))
+            .map(|k| pattern.columns()[k]);
         let back = transposed.row_range(row).filter(|&k| nonzero(source[k]));
         let back = back.map(|k| transposed.columns()[k]);
-        neighbours.extend(ahead.chain(back).filter(|&c| c as usize != row).map(|c| c as i32));
+        neighbours.extend(
+            ahead
+                .chain(back)
+                .filter(|&c| c as usize != row)
+                .map(|c| c as i32),
+        );
         neighbours[start..].sort_unstable();
         let mut kept = start;
         for k in start..neighbours.len() {

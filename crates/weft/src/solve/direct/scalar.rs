@@ -54,9 +54,15 @@ impl Scalar {
     /// any more (values are then unchanged).
     pub(super) fn update(&mut self, a: &BlockMatrix) -> bool {
         let values = a.values();
-        let kept = self.sources.iter().filter(|&&source| values[source] != 0.0).count();
+        let kept = self
+            .sources
+            .iter()
+            .filter(|&&source| values[source] != 0.0)
+            .count();
         let mut present = 0;
-        each_entry(a, self.upper, |_, _, source| present += usize::from(values[source] != 0.0));
+        each_entry(a, self.upper, |_, _, source| {
+            present += usize::from(values[source] != 0.0)
+        });
         if kept != present {
             return false;
         }
