@@ -1,7 +1,7 @@
 //! Contraction of coefficients with basis functions: the inner loops of assembly.
 
 use super::lanes::{Lane, load, splat};
-use fearless_simd::{Simd, f64x8, prelude::*};
+use fearless_simd::{Simd, prelude::*};
 
 /// Physical basis slots `out[(i * points + q) * axes + a]` of all basis functions: the value
 /// for axis 0, the derivative along x_d for axis 1 + d.
