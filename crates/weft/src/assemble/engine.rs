@@ -103,7 +103,16 @@ fn chunk_with<S: Simd>(
         while first < plan.points {
             let points = first..(first + plan.tile).min(plan.points);
             evaluate(simd, plan, block, points.clone(), snapshot, scratch);
-            contract(simd, plan, block, points.clone(), snapshot, scratch, &mut sums, sink);
+            contract(
+                simd,
+                plan,
+                block,
+                points.clone(),
+                snapshot,
+                scratch,
+                &mut sums,
+                sink,
+            );
             first = points.end;
         }
         scatter(plan, number, block, scratch, sink);
@@ -321,7 +330,9 @@ fn fill_fields<S: Simd>(
             }
             let inv = &inverse[q * plan.stride * td * gd..][..td * gd];
             for d in 0..gd {
-                let Some(register) = part.registers[1 + d] else { continue };
+                let Some(register) = part.registers[1 + d] else {
+                    continue;
+                };
                 let mut sum = splat(simd, 0.0);
                 for k in 0..td {
                     sum = load(simd, &inv[k * gd + d]).mul_add(reference[k], sum);
@@ -360,15 +371,14 @@ fn contract<S: Simd>(
             let mut local = 0;
             for part in parts {
                 vector_part(simd, plan, block, part, &points, snapshot, scratch, local);
-                local += part.components
-                    * plan.program.test.as_ref().map_or(0, |s| s.nodes_per_cell());
+                local +=
+                    part.components * plan.program.test.as_ref().map_or(0, |s| s.nodes_per_cell());
             }
         }
         Parts::Scalar(Some(value)) => {
             let mut sum = splat(simd, 0.0);
             for q in 0..count {
-                let v =
-                    tape::fetch(simd, scratch.registers, snapshot.uniforms, count, *value, q);
+                let v = tape::fetch(simd, scratch.registers, snapshot.uniforms, count, *value, q);
                 sum = load(simd, &scratch.measure[q]).mul_add(v, sum);
             }
             let sum: Lane = sum.into();
@@ -445,9 +455,10 @@ fn matrix_part<S: Simd>(
 ) {
     let count = points.len();
     let group = &plan.groups[block.group as usize];
-    let (Some(test), Some(trial)) =
-        (&group.sides[part.test_side].test, &group.sides[part.trial_side].trial)
-    else {
+    let (Some(test), Some(trial)) = (
+        &group.sides[part.test_side].test,
+        &group.sides[part.trial_side].trial,
+    ) else {
         return;
     };
     slots_of(
@@ -479,7 +490,14 @@ fn matrix_part<S: Simd>(
     for q in 0..count {
         let w = load(simd, &scratch.measure[q]);
         for (k, &operand) in part.operands.iter().enumerate() {
-            let v = tape::fetch(simd, scratch.registers, snapshot.uniforms, count, operand, q);
+            let v = tape::fetch(
+                simd,
+                scratch.registers,
+                snapshot.uniforms,
+                count,
+                operand,
+                q,
+            );
             scratch.weighted[q * operands + k] = (w * v).into();
         }
     }
@@ -515,7 +533,12 @@ fn matrix_part<S: Simd>(
             start: j * components,
             step: n * components,
         };
-        contract_slots(simd, part.test_axes.len(), &job, &mut scratch.local[local..]);
+        contract_slots(
+            simd,
+            part.test_axes.len(),
+            &job,
+            &mut scratch.local[local..],
+        );
     }
 }
 
@@ -532,17 +555,33 @@ fn vector_part<S: Simd>(
 ) {
     let count = points.len();
     let group = &plan.groups[block.group as usize];
-    let Some(test) = &group.sides[part.side].test else { return };
-    slots_of(simd, plan, test, part.side, &part.axes, points, scratch.inverse, scratch.test);
+    let Some(test) = &group.sides[part.side].test else {
+        return;
+    };
+    slots_of(
+        simd,
+        plan,
+        test,
+        part.side,
+        &part.axes,
+        points,
+        scratch.inverse,
+        scratch.test,
+    );
     let width = part.coefficients.len();
     for q in 0..count {
         let w = load(simd, &scratch.measure[q]);
         for (k, coefficient) in part.coefficients.iter().enumerate() {
             let v = match coefficient {
                 None => splat(simd, 0.0),
-                Some(operand) => {
-                    tape::fetch(simd, scratch.registers, snapshot.uniforms, count, *operand, q)
-                }
+                Some(operand) => tape::fetch(
+                    simd,
+                    scratch.registers,
+                    snapshot.uniforms,
+                    count,
+                    *operand,
+                    q,
+                ),
             };
             scratch.slots[q * width + k] = (w * v).into();
         }
@@ -570,12 +609,20 @@ fn scatter(plan: &IntegralPlan, number: usize, block: &Block, scratch: &Scratch,
             let mut local = 0;
             for part in parts {
                 let size = local_size(plan, part);
-                matrix_scatter(number, part, &scratch.local[local..local + size], lanes, out);
+                matrix_scatter(
+                    number,
+                    part,
+                    &scratch.local[local..local + size],
+                    lanes,
+                    out,
+                );
                 local += size;
             }
         }
         (Parts::Vector(parts), Sink::Vector(out)) => {
-            let Some(space) = &plan.program.test else { return };
+            let Some(space) = &plan.program.test else {
+                return;
+            };
             let mut local = 0;
             for part in parts {
                 let components = part.components;
@@ -600,11 +647,11 @@ fn scatter(plan: &IntegralPlan, number: usize, block: &Block, scratch: &Scratch,
 fn matrix_scatter(number: usize, part: &MatrixPart, local: &[Lane], lanes: usize, out: &Shared) {
     let components = part.components();
     let pairs = local.len() / components;
-    let positions =
-        &part.positions[number * pairs * LANES..(number + 1) * pairs * LANES];
+    let positions = &part.positions[number * pairs * LANES..(number + 1) * pairs * LANES];
     if !part.symmetric {
-        for (positions, values) in
-            positions.chunks_exact(LANES).zip(local.chunks_exact(components))
+        for (positions, values) in positions
+            .chunks_exact(LANES)
+            .zip(local.chunks_exact(components))
         {
             for (lane, &position) in positions[..lanes].iter().enumerate() {
                 // SAFETY: chunks of one colour share no test node, so no matrix row.

@@ -147,7 +147,11 @@ fn contract_rows<S: Simd, const R: usize, const M: usize, const A: usize>(
         let at = job.start + (row + r) * job.step + offset;
         let out = &mut out[at..at + M];
         for m in 0..M {
-            let total = if job.add { load(simd, &out[m]) + sum[r][m] } else { sum[r][m] };
+            let total = if job.add {
+                load(simd, &out[m]) + sum[r][m]
+            } else {
+                sum[r][m]
+            };
             out[m] = total.into();
         }
     }

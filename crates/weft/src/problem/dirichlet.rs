@@ -124,8 +124,10 @@ impl Dirichlet {
             Some(tag) => Ok(self.space.tagged_nodes(tag)?),
             None => {
                 let sides = self.space.topology().boundary_sides();
-                let mut nodes: Vec<u32> =
-                    sides.iter().flat_map(|&s| self.space.side_nodes(s as usize)).collect();
+                let mut nodes: Vec<u32> = sides
+                    .iter()
+                    .flat_map(|&s| self.space.side_nodes(s as usize))
+                    .collect();
                 nodes.sort_unstable();
                 nodes.dedup();
                 Ok(nodes)
@@ -212,11 +214,15 @@ impl Dirichlet {
             let local = topology.side_locals(side as usize)[0] as usize;
             let cell_nodes = space.cell_nodes(cell);
             for &i in space.element().closure_nodes(local) {
-                let Ok(k) = nodes.binary_search(&cell_nodes[i as usize]) else { continue };
+                let Ok(k) = nodes.binary_search(&cell_nodes[i as usize]) else {
+                    continue;
+                };
                 let xi = space.element().nodes()[i as usize];
                 let frame = crate::geometry::frame_at(&**geometry, cell, xi);
                 // Weighted by the side's area density.
-                let n = frame.push_gradient(kind.side_normal(local)).map(|c| c * frame.measure);
+                let n = frame
+                    .push_gradient(kind.side_normal(local))
+                    .map(|c| c * frame.measure);
                 let same = sums[k].iter_mut().find(|s| {
                     let dot: f64 = (0..3).map(|d| s[d] * n[d]).sum();
                     dot > SAME_NORMAL * length(s) * length(&n)

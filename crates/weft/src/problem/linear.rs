@@ -49,7 +49,11 @@ impl LinearProblem {
         let matrix_plan = MatrixPlan::new(a)?;
         let space = square_space(&matrix_plan)?;
         l.check()?;
-        let load_plan = if l.is_zero() { None } else { Some(VectorPlan::new(l)?) };
+        let load_plan = if l.is_zero() {
+            None
+        } else {
+            Some(VectorPlan::new(l)?)
+        };
         if let Some(load) = &load_plan
             && !load.test_space().same(&space)
         {
@@ -99,7 +103,9 @@ impl LinearProblem {
     pub fn solve_assembled(&mut self) -> Result<SolveReport, ProblemError> {
         self.system.prepare(&self.matrix)?;
         self.iterate.copy_from_slice(&self.solution.values());
-        let report = self.system.solve(&self.matrix, &self.rhs, &mut self.iterate)?;
+        let report = self
+            .system
+            .solve(&self.matrix, &self.rhs, &mut self.iterate)?;
         self.solution.values_mut().copy_from_slice(&self.iterate);
         Ok(report)
     }
@@ -172,7 +178,12 @@ pub(super) fn check_regular(
     constraints: &Constraints,
 ) -> Result<(), ProblemError> {
     let positions = space.node_positions();
-    let found = diagnose(matrix, &positions, constraints, space.geometry().space_dim())?;
+    let found = diagnose(
+        matrix,
+        &positions,
+        constraints,
+        space.geometry().space_dim(),
+    )?;
     match found {
         Some(singularity) => Err(ProblemError::Singular(singularity.to_string())),
         None => Ok(()),

@@ -24,7 +24,11 @@ pub struct NewtonOptions {
 
 impl Default for NewtonOptions {
     fn default() -> NewtonOptions {
-        NewtonOptions { tolerance: 1e-10, absolute: 1e-13, max_iterations: 50 }
+        NewtonOptions {
+            tolerance: 1e-10,
+            absolute: 1e-13,
+            max_iterations: 50,
+        }
     }
 }
 
@@ -129,7 +133,11 @@ impl NonlinearProblem {
             })
         };
         if !norm.is_finite() {
-            return stopped(&report, norm, "the residual of the first guess is not finite");
+            return stopped(
+                &report,
+                norm,
+                "the residual of the first guess is not finite",
+            );
         }
         while norm > target {
             if report.iterations == self.options.max_iterations {
@@ -142,7 +150,9 @@ impl NonlinearProblem {
             }
             self.system.prepare(&self.matrix)?;
             self.step.fill(0.0);
-            let done = self.system.solve(&self.matrix, &self.residual, &mut self.step)?;
+            let done = self
+                .system
+                .solve(&self.matrix, &self.residual, &mut self.step)?;
             report.linear_iterations += done.iterations;
 
             self.start.copy_from_slice(&self.unknown.values());

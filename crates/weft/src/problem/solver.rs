@@ -1,11 +1,11 @@
 //! Choice of linear solver, and the state it keeps between solves.
 
 use super::ProblemError;
-#[cfg(feature = "direct")]
-use crate::solve::{DirectKind, DirectSolver};
 use crate::solve::{
     BlockJacobi, Identity, Jacobi, Krylov, KrylovOptions, Method, Preconditioner, SolveError,
 };
+#[cfg(feature = "direct")]
+use crate::solve::{DirectKind, DirectSolver};
 use crate::sparse::BlockMatrix;
 
 /// Preconditioners of the iterative methods.
@@ -77,7 +77,7 @@ enum State {
     Unset,
     #[cfg(feature = "direct")]
     Direct(Box<DirectSolver>),
-    Krylov(Krylov, Scaling),
+    Krylov(Box<(Krylov, Scaling)>),
 }
 
 pub(super) struct System {
@@ -87,7 +87,10 @@ pub(super) struct System {
 
 impl System {
     pub fn new(solver: Solver) -> System {
-        System { solver, state: State::Unset }
+        System {
+            solver,
+            state: State::Unset,
+        }
     }
 
     /// Take in a matrix: factorise it or set up the preconditioner.
@@ -100,12 +103,19 @@ impl System {
                 self.state = State::Direct(Box::new(DirectSolver::new(matrix, kind)?));
                 Ok(())
             }
-            (State::Krylov(_, scaling), _) => match scaling {
+            (State::Krylov(state), _) => match &mut state.1 {
                 Scaling::Identity => Ok(()),
                 Scaling::Jacobi(m) => m.update(matrix),
                 Scaling::BlockJacobi(m) => m.update(matrix),
             },
-            (_, Solver::Krylov { method, preconditioner, options }) => {
+            (
+                _,
+                Solver::Krylov {
+                    method,
+                    preconditioner,
+                    options,
+                },
+            ) => {
                 let scaling = match preconditioner {
                     PreconditionerKind::Identity => Scaling::Identity,
                     PreconditionerKind::Jacobi => Scaling::Jacobi(Jacobi::new(matrix)?),
@@ -113,7 +123,7 @@ impl System {
                         Scaling::BlockJacobi(BlockJacobi::new(matrix)?)
                     }
                 };
-                self.state = State::Krylov(Krylov::new(method, options)?, scaling);
+                self.state = State::Krylov(Box::new((Krylov::new(method, options)?, scaling)));
                 Ok(())
             }
         }
@@ -127,15 +137,19 @@ impl System {
         x: &mut [f64],
     ) -> Result<SolveReport, ProblemError> {
         match &mut self.state {
-            State::Unset => {
-                Err(ProblemError::Mismatch("solve called before prepare".to_owned()))
-            }
+            State::Unset => Err(ProblemError::Mismatch(
+                "solve called before prepare".to_owned(),
+            )),
             #[cfg(feature = "direct")]
             State::Direct(solver) => {
                 let relative_residual = solver.solve(b, x)?;
-                Ok(SolveReport { iterations: 1, relative_residual })
+                Ok(SolveReport {
+                    iterations: 1,
+                    relative_residual,
+                })
             }
-            State::Krylov(krylov, scaling) => {
+            State::Krylov(state) => {
+                let (krylov, scaling) = &mut **state;
                 let m: &dyn Preconditioner = match scaling {
                     Scaling::Identity => &Identity,
                     Scaling::Jacobi(m) => m,
