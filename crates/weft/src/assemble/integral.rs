@@ -7,7 +7,7 @@ use super::scatter::{self, Colours};
 use crate::element::{Lagrange, Quadrature, Tabulation, map_to_cell};
 use crate::form::lower::{Coefficient, Input, Operand, Program, Slot, lower};
 use crate::form::{DomainKind, FormError, Integral, SideOf};
-use crate::geometry::{Geometry, MapClass, Topology, map_element};
+use crate::geometry::{Geometry, Topology, map_element};
 use crate::space::Space;
 use std::sync::Arc;
 
@@ -85,8 +85,6 @@ pub(crate) struct IntegralPlan {
     pub program: Program,
     pub space_dim: usize,
     pub map_nodes: usize,
-    /// 0 if the Jacobian is constant in each cell, else 1.
-    pub stride: usize,
     pub sides: usize,
     pub points: usize,
     /// Points worked on at a time.
@@ -238,16 +236,10 @@ impl IntegralPlan {
             }
             _ => scatter::uncoloured(elements.blocks.len()),
         };
-        let stride = if geometry.map_class() == MapClass::General {
-            1
-        } else {
-            0
-        };
         let mut plan = IntegralPlan {
             topology,
             space_dim,
             map_nodes: map_basis.node_count(),
-            stride,
             sides,
             points: rule_points.len(),
             tile: 1,

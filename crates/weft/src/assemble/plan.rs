@@ -6,7 +6,7 @@ use super::integral::{IntegralPlan, Parts, Points};
 use super::lanes::LANES;
 use super::scatter::Shared;
 use crate::form::{Expr, Form, FormError, Integral, Measure, Shape};
-use crate::geometry::Geometry;
+use crate::geometry::{Geometry, MapClass};
 use crate::memory::Pool;
 use crate::space::Space;
 use crate::sparse::{BlockMatrix, Pattern};
@@ -65,6 +65,8 @@ impl Plan {
         let snapshot = Snapshot {
             nodes: &map.nodes,
             cell_nodes: &map.cell_nodes,
+            // Asked for each time: moved vertices may bend cells that were straight.
+            stride: (plan.geometry.map_class() == MapClass::General) as usize,
             uniforms: &self.uniforms,
             fields: &self.fields,
         };
