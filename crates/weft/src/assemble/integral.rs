@@ -4,7 +4,7 @@ use super::domain::{self, Block};
 use super::error::AssembleError;
 use super::lanes::LANES;
 use super::scatter::{self, Colours};
-use crate::element::{Lagrange, Quadrature, Tabulation, map_to_cell};
+use crate::element::{Lagrange, Quadrature, Tabulation};
 use crate::form::lower::{Coefficient, Input, Operand, Program, Slot, lower};
 use crate::form::{DomainKind, FormError, Integral, SideOf};
 use crate::geometry::{Geometry, Topology, map_element};
@@ -191,17 +191,13 @@ impl IntegralPlan {
         for key in &elements.groups {
             let mut tables = Vec::with_capacity(sides);
             for side in 0..sides {
-                let at = match (key.side, &key.outside, side) {
-                    (None, ..) => rule_points.clone(),
-                    (Some(local), _, 0) => {
-                        map_to_cell(kind, kind.side_vertices(local as usize), &rule_points)
-                    }
-                    (_, Some(outside), _) => map_to_cell(kind, outside, &rule_points),
-                    (Some(_), None, _) => unreachable!("interior sides have an outside"),
+                let at: Vec<[f64; 3]> = match key.maps.get(side) {
+                    None => rule_points.clone(),
+                    Some(map) => rule_points.iter().map(|&p| map.apply(p)).collect(),
                 };
                 tables.push(side_tables(&program, &map_basis, &at));
             }
-            let normal = key.side.map(|local| kind.side_normal(local as usize));
+            let normal = key.maps.first().map(|map| map.normal(kind));
             groups.push(Group {
                 normal,
                 sides: tables,
