@@ -4,7 +4,7 @@ use super::domain::{self, Block};
 use super::error::AssembleError;
 use super::lanes::LANES;
 use super::scatter::{self, Colours};
-use crate::element::{Lagrange, Quadrature, Tabulation, map_to_cell};
+use crate::element::{CellKind, Lagrange, Quadrature, Tabulation, map_to_cell};
 use crate::form::lower::{Coefficient, Input, Operand, Program, Slot, lower};
 use crate::form::{DomainKind, FormError, Integral, SideOf};
 use crate::geometry::{Geometry, MapClass, Topology, map_element};
@@ -172,8 +172,12 @@ impl IntegralPlan {
         let element_kind = if on_sides { kind.side_kind() } else { kind };
         let context = |source| AssembleError::Element { context: format!("in `{text}`"), source };
         let degree = measure.degree.unwrap_or_else(|| {
-            crate::form::estimate_degree(&integral.integrand, map.degree)
-                + curvature_degree(map.degree)
+            let estimate = crate::form::estimate_degree(&integral.integrand, map.degree);
+            let measure = match program.test {
+                Some(_) => curvature_degree(map.degree),
+                None => measure_degree(element_kind, map.degree),
+            };
+            estimate.saturating_add(measure)
         });
         let (rule_points, weights) = match points {
             Points::Quadrature => {
@@ -234,12 +238,11 @@ impl IntegralPlan {
             }
             _ => scatter::uncoloured(elements.blocks.len()),
         };
-        let stride = if geometry.map_class() == MapClass::General { 1 } else { 0 };
         let mut plan = IntegralPlan {
             topology,
             space_dim,
             map_nodes: map_basis.node_count(),
-            stride,
+            stride: 1,
             sides,
             points: rule_points.len(),
             tile: 1,
@@ -261,7 +264,13 @@ impl IntegralPlan {
         // Even tiles: the last one is not much smaller than the others.
         plan.tile = plan.points.max(1).div_ceil(plan.points.max(1).div_ceil(plan.tile));
         plan.layout = plan.layout_for(plan.tile);
+        plan.refresh();
         Ok(plan)
+    }
+
+    /// Take notice of moved vertices: they may have made parallelograms general or back.
+    pub fn refresh(&mut self) {
+        self.stride = if self.geometry.map_class() == MapClass::General { 1 } else { 0 };
     }
 
     fn layout_for(&self, tile: usize) -> Layout {
@@ -310,6 +319,16 @@ impl IntegralPlan {
 /// Curved maps make integrands rational; this many degrees more keep their error small.
 fn curvature_degree(map_degree: usize) -> usize {
     2 * (map_degree - 1)
+}
+
+/// Degree of the measure density det J. Functionals count it, so that volumes are exact;
+/// matrices and vectors, where a few points more cost much, do not.
+fn measure_degree(kind: CellKind, map_degree: usize) -> usize {
+    match (kind.dim(), kind.is_tensor()) {
+        (0, _) => 0,
+        (dim, true) => dim * map_degree - 1,
+        (dim, false) => dim * (map_degree - 1),
+    }
 }
 
 fn side_tables(program: &Program, map_basis: &Lagrange, at: &[[f64; 3]]) -> SideTables {

@@ -44,11 +44,13 @@ impl Plan {
 
     /// Run integral `number` into `target`; returns the total of the chunks' sums.
     fn run(&mut self, number: usize, target: &mut [f64]) -> Result<f64, AssembleError> {
-        let plan = &self.integrals[number];
+        let plan = &mut self.integrals[number];
         if !Arc::ptr_eq(&plan.topology, &plan.geometry.topology()) {
             return Err(AssembleError::MeshRebuilt);
         }
         let map = plan.geometry.map();
+        plan.refresh();
+        let plan = &*plan;
         plan.program.evaluate_uniforms(&mut self.uniforms);
         // A copy of the values as they are now: nothing that runs later can change them.
         for (copy, field) in self.fields.iter_mut().zip(&plan.program.fields) {

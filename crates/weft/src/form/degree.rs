@@ -88,7 +88,7 @@ impl Estimate {
                 }
             }
             Op::Select(_, y, n) => self.degree(y).max(self.degree(n)),
-            _ => children(e).into_iter().map(|c| self.degree(c)).max().unwrap_or(0),
+            _ => children(e.op()).into_iter().map(|c| self.degree(c)).max().unwrap_or(0),
         }
     }
 }

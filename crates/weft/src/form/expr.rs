@@ -5,6 +5,7 @@
 //! wrong operation makes an *invalid* node that carries its error; everything built on it
 //! carries the same error, and the first fallible use reports it.
 
+use super::calculus::children;
 use super::error::FormError;
 use super::native::NativeFunction;
 use super::param::Param;
@@ -238,7 +239,12 @@ pub(crate) struct Node {
     pub op: Op,
     pub shape: Shape,
     pub held: Held,
+    /// Operations on the longest path to a leaf.
+    depth: usize,
 }
+
+/// Longest path in a graph: what walks it recurses, and the stack is finite.
+const MAX_DEPTH: usize = 1000;
 
 /// Product of what two factors hold, or the role that would be squared.
 fn product(a: &Held, b: &Held) -> Result<Held, Role> {
@@ -256,7 +262,13 @@ fn product(a: &Held, b: &Held) -> Result<Held, Role> {
 
 impl Expr {
     pub(crate) fn make(op: Op, shape: Shape, held: Held) -> Expr {
-        Expr(Arc::new(Node { op, shape, held }))
+        let depth = 1 + children(&op).into_iter().map(|c| c.0.depth).max().unwrap_or(0);
+        if depth > MAX_DEPTH {
+            return Expr::invalid(FormError::TooLarge(format!(
+                "an expression holds at most {MAX_DEPTH} operations inside one another"
+            )));
+        }
+        Expr(Arc::new(Node { op, shape, held, depth }))
     }
 
     fn leaf(op: Op, shape: Shape) -> Expr {
@@ -515,7 +527,7 @@ impl Expr {
     /// Power of scalars.
     pub fn pow(&self, exponent: impl Into<Expr>) -> Expr {
         let exponent = exponent.into();
-        if exponent.constant_value() == Some(1.0) {
+        if self.shape().is_scalar() && exponent.constant_value() == Some(1.0) {
             return self.clone();
         }
         Expr::scalar_binary(Binary::Pow, "pow", self, &exponent)
@@ -907,11 +919,15 @@ impl Expr {
 }
 
 fn mixed(a: &Expr, b: &Expr) -> FormError {
+    let (left_has, mut right_has) = (a.held().describe(), b.held().describe().to_owned());
+    if right_has == left_has {
+        right_has.push_str(", of another space");
+    }
     FormError::MixedSum {
         left: a.to_string(),
-        left_has: a.held().describe().to_owned(),
+        left_has: left_has.to_owned(),
         right: b.to_string(),
-        right_has: b.held().describe().to_owned(),
+        right_has,
     }
 }
 

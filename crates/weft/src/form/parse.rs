@@ -7,7 +7,7 @@
 //! [`Scope`] says what names mean. Every error shows the text with a caret under its place.
 
 use super::error::FormError;
-use super::expr::{Expr, Unary};
+use super::expr::{Expr, Op, Unary};
 use super::integral::{DomainKind, Form, Measure, Subset};
 use super::shape::Shape;
 use crate::field::Field;
@@ -18,13 +18,11 @@ use std::sync::Arc;
 /// Nesting deeper than this is refused: it would exhaust the stack.
 const MAX_DEPTH: usize = 128;
 
-/// What the names in a text mean: expressions by name, the geometry for `x`, `n`, `dx`, and
-/// the fields that `deriv` can take.
+/// What the names in a text mean: expressions by name, and the geometry for `x`, `n`, `dx`.
 #[derive(Clone, Debug)]
 pub struct Scope {
     geometry: Option<Arc<dyn Geometry>>,
     names: BTreeMap<String, Expr>,
-    fields: BTreeMap<String, Field>,
     degree: Option<usize>,
 }
 
@@ -44,7 +42,7 @@ impl Scope {
     /// Only `pi`: for texts that are numbers.
     pub fn numbers() -> Scope {
         let names = BTreeMap::from([("pi".to_owned(), Expr::constant(std::f64::consts::PI))]);
-        Scope { geometry: None, names, fields: BTreeMap::new(), degree: None }
+        Scope { geometry: None, names, degree: None }
     }
 
     /// Give a name a meaning; it replaces an earlier one.
@@ -54,8 +52,7 @@ impl Scope {
 
     /// Name a field: its value, and something `deriv` can differentiate by.
     pub fn set_field(&mut self, name: &str, field: &Field) {
-        self.names.insert(name.to_owned(), field.expr());
-        self.fields.insert(name.to_owned(), field.clone());
+        self.set(name, field);
     }
 
     /// Quadrature degree for measures that do not give one.
@@ -179,9 +176,10 @@ impl<'a> Parser<'a> {
             }
             if c.is_ascii_digit() || c == '.' {
                 let end = number_end(text.as_bytes(), at);
-                let value = text[at..end]
-                    .parse()
-                    .map_err(|_| self.error(at, format!("`{}` is not a number", &text[at..end])))?;
+                let value = text[at..end].parse().ok().filter(|v: &f64| v.is_finite());
+                let value = value.ok_or_else(|| {
+                    self.error(at, format!("`{}` is not a finite number", &text[at..end]))
+                })?;
                 self.tokens.push((Token::Number(value), at));
                 at = end;
                 continue;
@@ -558,16 +556,13 @@ impl<'a> Parser<'a> {
     fn call(&mut self, name: &str, position: usize) -> Result<Value, FormError> {
         self.expect("(")?;
         let mut arguments = Vec::new();
-        let mut first_name = None;
-        let mut names = Vec::new();
+        let mut form = None;
         while !self.accept(")") {
-            names.push(match self.peek() {
-                Token::Name(n) => Some(n.clone()),
-                _ => None,
-            });
             match self.comparison()? {
                 Value::Expr(e) => arguments.push(e),
-                Value::Form(f) if name == "deriv" && arguments.is_empty() => first_name = Some(f),
+                Value::Form(f) if name == "deriv" && arguments.is_empty() && form.is_none() => {
+                    form = Some(f);
+                }
                 other => {
                     let message = format!("{} cannot be an argument", other.describe());
                     return Err(self.error(position, message));
@@ -579,7 +574,7 @@ impl<'a> Parser<'a> {
             }
         }
         if name == "deriv" {
-            return self.derivative(first_name, arguments, &names, position);
+            return self.derivative(form, &arguments, position);
         }
         let e = match function(name, &arguments) {
             Ok(e) => e,
@@ -601,23 +596,22 @@ impl<'a> Parser<'a> {
     }
 
     fn derivative(
-        &mut self,
+        &self,
         form: Option<Form>,
-        arguments: Vec<Expr>,
-        names: &[Option<String>],
+        arguments: &[Expr],
         position: usize,
     ) -> Result<Value, FormError> {
-        let field = names.get(1).and_then(|n| self.scope.fields.get(n.as_ref()?)).cloned();
-        let Some(field) = field.filter(|_| names.len() == 3) else {
-            let message = "`deriv` takes an expression or form, the name of a field, and a direction";
-            return Err(self.error(position, message.to_owned()));
-        };
-        match (form, arguments.as_slice()) {
-            (Some(form), [_, direction]) => {
-                self.checked_form(form.deriv(&field, direction), position)
+        match (form, arguments) {
+            (Some(form), [field, direction]) if let Op::Field(field) = field.op() => {
+                self.checked_form(form.deriv(field, direction), position)
             }
-            (None, [e, _, direction]) => self.checked(e.deriv(&field, direction), position),
-            _ => Err(self.error(position, "`deriv` takes three arguments".to_owned())),
+            (None, [e, field, direction]) if let Op::Field(field) = field.op() => {
+                self.checked(e.deriv(field, direction), position)
+            }
+            _ => {
+                let message = "`deriv` takes an expression or a form, a field, and a direction";
+                Err(self.error(position, message.to_owned()))
+            }
         }
     }
 }
