@@ -101,8 +101,9 @@ fn select(measure: &Measure, topology: &Topology) -> Result<Vec<u32>, AssembleEr
                         "no group of {what}s is called \"{name}\"; the mesh has {known}{hint}"
                     )));
                 };
+                let before = all.len();
                 all.extend(group.iter().copied().filter(|&e| of_kind(e)));
-                if all.is_empty() && !group.is_empty() {
+                if all.len() == before && !group.is_empty() {
                     return Err(domain(format!(
                         "the sides called \"{name}\" lie {}; use {} for them",
                         if measure.kind == DomainKind::BoundarySides {
@@ -130,13 +131,22 @@ fn select(measure: &Measure, topology: &Topology) -> Result<Vec<u32>, AssembleEr
             }
             all
         }
+        Subset::Masked(mask) => {
+            if mask.len() != total {
+                return Err(domain(format!(
+                    "the mask has {} entries; the geometry has {total} {what}s",
+                    mask.len()
+                )));
+            }
+            (0..total as u32).filter(|&e| mask[e as usize]).collect()
+        }
     };
     if let Some(&bad) = elements.iter().find(|&&e| e as usize >= total) {
         return Err(domain(format!(
             "{what} {bad} does not exist; the geometry has {total} {what}s"
         )));
     }
-    if let (Subset::Listed(_), Some(bad)) =
+    if let (Subset::Listed(_) | Subset::Masked(_), Some(bad)) =
         (&measure.subset, elements.iter().find(|&&e| !of_kind(e)))
     {
         return Err(domain(format!(
