@@ -10,6 +10,7 @@
 //! manifold sides and positively oriented cells of non-zero measure, so nothing later has to ask.
 
 mod check;
+mod deformed;
 mod equispaced;
 mod error;
 mod frame;
@@ -32,6 +33,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::element::CellKind;
 
+pub use deformed::Deformed;
 pub use error::{GeometryError, MeshWarning};
 pub use frame::{Frame, frame_at, locate, map_element};
 pub use grid::{Grid2, Grid3};
