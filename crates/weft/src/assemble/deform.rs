@@ -6,7 +6,7 @@ use super::values::spread;
 use crate::element::NodeFamily;
 use crate::form::{Expr, FormError};
 use crate::geometry::{Deformed, Geometry, GeometryError};
-use crate::space::{Space, SpaceError};
+use crate::space::{Space, SpaceError, default_family};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -57,7 +57,8 @@ impl Deformation {
             })
             .into());
         }
-        let space = Space::on(base.clone(), degree, NodeFamily::Lobatto, true)?.vector(dim)?;
+        let family = default_family(&*base);
+        let space = Space::on(base.clone(), degree, family, true)?.vector(dim)?;
         let stored = Space::on(base.clone(), degree, NodeFamily::Equispaced, true)?;
         let mut plan = PointPlan::new(position, &base, space.element().nodes())?;
         let nodes = positions(&mut plan, &space, &stored)?;
@@ -106,9 +107,10 @@ fn positions(
     plan.evaluate(&mut values)?;
     let mut dofs = vec![0.0; space.dof_count()];
     spread(&values, space, &mut dofs);
+    space.append_hanging(&mut dofs);
     let dim = space.components();
     let table = space.element().tabulate(stored.element().nodes());
-    let mut positions = vec![[0.0; 3]; stored.node_count()];
+    let mut positions = vec![[0.0; 3]; stored.all_node_count()];
     // Backwards, so that the smallest cell that has a node places it.
     for cell in (0..space.topology().cell_count()).rev() {
         for (k, &node) in stored.cell_nodes(cell).iter().enumerate() {

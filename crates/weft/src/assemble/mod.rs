@@ -5,6 +5,7 @@
 //! `form/lower` → `integral` (tables, blocks) → `engine` (one block: geometry, tape,
 //! contraction by `kernel`) → `scatter` (coloured chunks, fixed order).
 
+mod coupling;
 mod deform;
 mod domain;
 mod engine;

@@ -1,9 +1,9 @@
 //! Plans: what does not change between assemblies of one form.
 
+use super::coupling::{Condensation, Nodes, pattern, place};
 use super::engine::{Sink, Snapshot, run_chunk};
 use super::error::AssembleError;
 use super::integral::{IntegralPlan, Parts, Points};
-use super::lanes::LANES;
 use super::scatter::Shared;
 use crate::form::{Expr, Form, FormError, Integral, Measure, Shape};
 use crate::geometry::{Geometry, MapClass};
@@ -61,6 +61,7 @@ impl Plan {
             let values = field.values();
             copy.clear();
             copy.extend_from_slice(&values);
+            field.space().append_hanging(copy);
         }
         let snapshot = Snapshot {
             nodes: &map.nodes,
@@ -113,6 +114,8 @@ pub struct MatrixPlan {
     block: [usize; 2],
     test: Space,
     trial: Space,
+    /// If a space has hanging nodes.
+    condensation: Option<Condensation>,
 }
 
 impl MatrixPlan {
@@ -126,17 +129,26 @@ impl MatrixPlan {
             .into());
         };
         let mut plan = Plan::new(form)?;
-        let pattern = Arc::new(pattern(&plan.integrals, &test, &trial)?);
-        for integral in &mut plan.integrals {
-            place(integral, &test, &trial, &pattern);
-        }
         let block = [test.components(), trial.components()];
+        let all = Arc::new(pattern(&plan.integrals, &test, &trial, Nodes::All)?);
+        for integral in &mut plan.integrals {
+            place(integral, &test, &trial, &all);
+        }
+        let (pattern, condensation) = if test.hanging().is_empty() && trial.hanging().is_empty() {
+            (all, None)
+        } else {
+            let free = Arc::new(pattern(&plan.integrals, &test, &trial, Nodes::Free)?);
+            let all = BlockMatrix::zeros(all, block);
+            let condensation = Condensation::new(all, &test, &trial, &free);
+            (free, Some(condensation))
+        };
         Ok(MatrixPlan {
             plan,
             pattern,
             block,
             test,
             trial,
+            condensation,
         })
     }
 
@@ -164,8 +176,18 @@ impl MatrixPlan {
                 expected: self.pattern.entry_count() * self.block[0] * self.block[1],
             });
         }
-        matrix.fill_zero();
-        self.plan.run_all(matrix.values_mut())
+        match &mut self.condensation {
+            None => {
+                matrix.fill_zero();
+                self.plan.run_all(matrix.values_mut())?;
+            }
+            Some(condensation) => {
+                condensation.all.fill_zero();
+                self.plan.run_all(condensation.all.values_mut())?;
+                condensation.condense(matrix.values_mut());
+            }
+        }
+        Ok(())
     }
 }
 
@@ -173,6 +195,8 @@ impl MatrixPlan {
 pub struct VectorPlan {
     plan: Plan,
     test: Space,
+    /// Entries of all nodes, if some hang.
+    all: Vec<f64>,
 }
 
 impl VectorPlan {
@@ -180,10 +204,17 @@ impl VectorPlan {
     pub fn new(form: &Form) -> Result<VectorPlan, AssembleError> {
         form.check()?;
         match (form.test_space(), form.trial_space()) {
-            (Some(test), None) => Ok(VectorPlan {
-                plan: Plan::new(form)?,
-                test,
-            }),
+            (Some(test), None) => {
+                let all = match test.hanging().is_empty() {
+                    true => Vec::new(),
+                    false => vec![0.0; test.all_node_count() * test.components()],
+                };
+                Ok(VectorPlan {
+                    plan: Plan::new(form)?,
+                    test,
+                    all,
+                })
+            }
             _ => Err(FormError::Arguments(
                 "a vector needs a form with a test function and no trial function".to_owned(),
             )
@@ -205,8 +236,14 @@ impl VectorPlan {
                 expected: self.test.dof_count(),
             });
         }
-        vector.fill(0.0);
-        self.plan.run_all(vector)
+        if self.test.hanging().is_empty() {
+            vector.fill(0.0);
+            return self.plan.run_all(vector);
+        }
+        self.all.fill(0.0);
+        self.plan.run_all(&mut self.all)?;
+        self.test.fold_hanging(&self.all, vector);
+        Ok(())
     }
 }
 
@@ -307,120 +344,5 @@ impl PointPlan {
             });
         }
         self.plan.run_all(out)
-    }
-}
-
-/// Cells of a block's element, each once.
-fn lane_cells(integral: &IntegralPlan) -> impl Iterator<Item = [u32; 2]> + '_ {
-    integral
-        .blocks
-        .iter()
-        .flat_map(|b| (0..b.count as usize).map(move |lane| [b.inside[lane], b.outside[lane]]))
-}
-
-/// Union of the couplings of all integrals, rows and columns being nodes.
-fn pattern(
-    integrals: &[IntegralPlan],
-    test: &Space,
-    trial: &Space,
-) -> Result<Pattern, AssembleError> {
-    let rows = test.node_count();
-    // (row cell, column cell) pairs, listed for each row node by counting.
-    let mut couples: Vec<[u32; 2]> = Vec::new();
-    for integral in integrals {
-        let Parts::Matrix(parts) = &integral.parts else {
-            continue;
-        };
-        for cells in lane_cells(integral) {
-            for part in parts {
-                couples.push([cells[part.test_side], cells[part.trial_side]]);
-            }
-        }
-    }
-    couples.sort_unstable();
-    couples.dedup();
-    let mut starts = vec![0usize; rows + 1];
-    for [row_cell, _] in &couples {
-        for &node in test.cell_nodes(*row_cell as usize) {
-            starts[node as usize + 1] += 1;
-        }
-    }
-    for r in 0..rows {
-        starts[r + 1] += starts[r];
-    }
-    let mut cells = vec![0u32; starts[rows]];
-    let mut next = starts.clone();
-    for [row_cell, column_cell] in &couples {
-        for &node in test.cell_nodes(*row_cell as usize) {
-            cells[next[node as usize]] = *column_cell;
-            next[node as usize] += 1;
-        }
-    }
-    drop(couples);
-    const ROWS: usize = 1024;
-    let parts: Vec<(Vec<usize>, Vec<u32>)> = (0..rows.div_ceil(ROWS))
-        .into_par_iter()
-        .map(|part| {
-            let mut counts = Vec::with_capacity(ROWS);
-            let mut columns: Vec<u32> = Vec::new();
-            let mut row: Vec<u32> = Vec::new();
-            for r in part * ROWS..((part + 1) * ROWS).min(rows) {
-                row.clear();
-                for &cell in &cells[starts[r]..starts[r + 1]] {
-                    row.extend_from_slice(trial.cell_nodes(cell as usize));
-                }
-                row.sort_unstable();
-                row.dedup();
-                counts.push(row.len());
-                columns.extend_from_slice(&row);
-            }
-            (counts, columns)
-        })
-        .collect();
-    let total: usize = parts.iter().map(|(_, c)| c.len()).sum();
-    if total as u64 >= u32::MAX as u64 {
-        return Err(AssembleError::TooManyEntries(total as u64));
-    }
-    let mut offsets = Vec::with_capacity(rows + 1);
-    let mut columns = Vec::with_capacity(total);
-    offsets.push(0);
-    for (counts, part) in parts {
-        for count in counts {
-            offsets.push(offsets[offsets.len() - 1] + count);
-        }
-        columns.extend(part);
-    }
-    Pattern::new(rows, trial.node_count(), offsets, columns).map_err(|error| {
-        // Rows are sorted and in range by construction.
-        FormError::Domain(error.to_string()).into()
-    })
-}
-
-/// Find the place of every local entry in the pattern.
-fn place(integral: &mut IntegralPlan, test: &Space, trial: &Space, pattern: &Pattern) {
-    let blocks = &integral.blocks;
-    let Parts::Matrix(parts) = &mut integral.parts else {
-        return;
-    };
-    let (m, n) = (test.nodes_per_cell(), trial.nodes_per_cell());
-    for part in parts {
-        part.positions = vec![0; blocks.len() * m * n * LANES];
-        part.positions
-            .par_chunks_mut(m * n * LANES)
-            .zip(blocks)
-            .for_each(|(positions, block)| {
-                for lane in 0..LANES {
-                    let rows = test.cell_nodes(block.cells(part.test_side)[lane] as usize);
-                    let columns = trial.cell_nodes(block.cells(part.trial_side)[lane] as usize);
-                    for (i, &row) in rows.iter().enumerate() {
-                        let range = pattern.row_range(row as usize);
-                        let known = &pattern.columns()[range.clone()];
-                        for (j, column) in columns.iter().enumerate() {
-                            let at = known.partition_point(|c| c < column);
-                            positions[(i * n + j) * LANES + lane] = (range.start + at) as u32;
-                        }
-                    }
-                }
-            });
     }
 }

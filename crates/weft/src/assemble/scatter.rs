@@ -30,7 +30,7 @@ pub(crate) fn uncoloured(blocks: usize) -> Colours {
 
 /// Colour the chunks so that chunks of one colour share no node of `rows`.
 pub(crate) fn colour(blocks: &[Block], rows: &Space, sides: usize) -> Colours {
-    let mut used = vec![0u64; rows.node_count()];
+    let mut used = vec![0u64; rows.all_node_count()];
     let mut colours: Colours = Vec::new();
     for chunk in chunks(blocks.len()) {
         let cells = || {

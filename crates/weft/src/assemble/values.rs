@@ -53,7 +53,8 @@ pub(super) fn spread(values: &[f64], space: &Space, out: &mut [f64]) {
     let nodes = space.nodes_per_cell();
     // Backwards, so that the smallest cell writes last.
     for cell in (0..space.topology().cell_count()).rev() {
-        for (i, &node) in space.cell_nodes(cell).iter().enumerate() {
+        let all = space.cell_nodes(cell).iter().enumerate();
+        for (i, &node) in all.filter(|(_, node)| (**node as usize) < space.node_count()) {
             let value = &values[(cell * nodes + i) * components..][..components];
             for dof in 0..per_node {
                 let (component, factor) = kind.component_of(dof);

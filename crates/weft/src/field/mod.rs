@@ -158,7 +158,11 @@ impl Field {
             let gradient = frame.push_gradient(table.gradients[i]);
             for c in 0..len {
                 let (dof, factor) = kind.dof_of(c);
-                let u = factor * values[node as usize * per_node + dof];
+                let u: f64 = space
+                    .expansion(node)
+                    .map(|(n, weight)| weight * values[n as usize * per_node + dof])
+                    .sum::<f64>()
+                    * factor;
                 out.value[c] += u * table.values[i];
                 for d in 0..dim {
                     out.gradient[c][d] += u * gradient[d];

@@ -147,6 +147,10 @@ pub trait Geometry: std::fmt::Debug + Send + Sync {
     fn side_maps(&self, topology: &Topology, side: usize) -> [SideMap; 2] {
         side_map::of_topology(topology, side)
     }
+    /// Whether [`node_numbering`](Geometry::node_numbering) prescribes one.
+    fn prescribes_nodes(&self) -> bool {
+        false
+    }
     /// Numbering of the nodes of continuous Lagrange spaces of degree `degree`, where the
     /// geometry prescribes one; `None` for the numbering by vertices, edges, faces and cells.
     fn node_numbering(&self, degree: usize) -> Option<NodeNumbering> {

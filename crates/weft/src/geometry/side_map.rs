@@ -37,6 +37,26 @@ impl SideMap {
         })
     }
 
+    /// Whether a point of the cell's face lies on the side, up to rounding.
+    pub fn holds(&self, point: [f64; 3]) -> bool {
+        let off: [f64; 3] = std::array::from_fn(|d| point[d] - self.origin[d]);
+        let dot = |a: &[f64; 3], b: &[f64; 3]| -> f64 { (0..3).map(|d| a[d] * b[d]).sum() };
+        // Coordinates by Cramer's rule on the Gram matrix; faces are flat in the cell.
+        let [a, b] = &self.axes;
+        let (aa, ab, bb) = (dot(a, a), dot(a, b), dot(b, b));
+        let (ra, rb) = (dot(a, &off), dot(b, &off));
+        let det = aa * bb - ab * ab;
+        let (s, t) = if det > 0.0 {
+            ((ra * bb - rb * ab) / det, (rb * aa - ra * ab) / det)
+        } else if aa > 0.0 {
+            (ra / aa, 0.0)
+        } else {
+            (0.0, 0.0)
+        };
+        const ROUNDING: f64 = 1e-10;
+        (-ROUNDING..=1.0 + ROUNDING).contains(&s) && (-ROUNDING..=1.0 + ROUNDING).contains(&t)
+    }
+
     /// Normal of the side in the cell's reference space, outward, scaled so that for any map
     /// with Jacobian J the side's measure density is |det J| |J⁻ᵀ n|.
     pub fn normal(&self, kind: CellKind) -> [f64; 3] {

@@ -11,7 +11,7 @@ pub use value::ValueKind;
 
 use crate::element::{ElementError, Lagrange, NodeFamily};
 use crate::form::Shape;
-use crate::geometry::{Geometry, Topology};
+use crate::geometry::{Geometry, Hanging, Topology};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use thiserror::Error;
@@ -31,6 +31,9 @@ pub enum SpaceError {
     /// More nodes than a 32-bit index can hold.
     #[error("the space would have {0} nodes; at most {max} are supported", max = u32::MAX)]
     TooManyNodes(u64),
+    /// Hanging nodes of degree 3 and more exist for equispaced nodes only.
+    #[error("on a grid with hanging nodes a space of degree 3 or more needs equispaced nodes")]
+    NeedsEquispaced,
     /// A continuous space needs at least degree 1.
     #[error("a continuous space needs degree 1 or more; use `.discontinuous()` for degree 0")]
     ContinuousDegreeZero,
@@ -65,18 +68,24 @@ pub struct Space(Arc<Inner>);
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
+/// Lobatto nodes, or equispaced ones where nodes hang.
+pub(crate) fn default_family(geometry: &dyn Geometry) -> NodeFamily {
+    if geometry.prescribes_nodes() {
+        NodeFamily::Equispaced
+    } else {
+        NodeFamily::Lobatto
+    }
+}
+
 impl Space {
-    /// Continuous scalar Lagrange space of degree 1 to 6 with Lobatto nodes.
+    /// Continuous scalar Lagrange space of degree 1 to 6 with Lobatto nodes (equispaced ones on
+    /// grids with hanging nodes).
     pub fn lagrange<G>(geometry: &G, degree: usize) -> Result<Space, SpaceError>
     where
         G: Geometry + Clone + 'static,
     {
-        Space::on(
-            Arc::new(geometry.clone()),
-            degree,
-            NodeFamily::Lobatto,
-            true,
-        )
+        let family = default_family(geometry);
+        Space::on(Arc::new(geometry.clone()), degree, family, true)
     }
 
     /// Discontinuous scalar Lagrange space: every cell has nodes of its own. Degree 0 to 6.
@@ -186,7 +195,7 @@ impl Space {
         self.0.value.components()
     }
 
-    /// Number of nodes.
+    /// Number of nodes with degrees of freedom.
     pub fn node_count(&self) -> usize {
         self.0.nodes.count
     }
@@ -201,7 +210,58 @@ impl Space {
         self.0.element.node_count()
     }
 
-    /// Global node numbers of cell `cell`, in the element's local order.
+    /// Nodes without degrees of freedom, whose values follow from others. Their numbers start
+    /// at [`Space::node_count`].
+    pub fn hanging(&self) -> &Hanging {
+        &self.0.nodes.hanging
+    }
+
+    /// Number of all nodes, hanging ones included.
+    pub fn all_node_count(&self) -> usize {
+        self.node_count() + self.hanging().len()
+    }
+
+    /// Complete `values`, which hold the degrees of freedom, by those of the hanging nodes.
+    pub fn append_hanging(&self, values: &mut Vec<f64>) {
+        let per_node = self.components();
+        values.truncate(self.dof_count());
+        for k in 0..self.hanging().len() {
+            let at = values.len();
+            values.resize(at + per_node, 0.0);
+            for (master, weight) in self.hanging().masters(k) {
+                for c in 0..per_node {
+                    values[at + c] += weight * values[master as usize * per_node + c];
+                }
+            }
+        }
+    }
+
+    /// Add what the hanging nodes received to their masters, the transpose of
+    /// [`Space::append_hanging`]: from one entry for each component of all nodes to one for
+    /// each degree of freedom.
+    pub(crate) fn fold_hanging(&self, all: &[f64], out: &mut [f64]) {
+        let per_node = self.components();
+        let (free, hanging) = all.split_at(self.dof_count());
+        out.copy_from_slice(free);
+        for (k, received) in hanging.chunks_exact(per_node).enumerate() {
+            for (master, weight) in self.hanging().masters(k) {
+                for c in 0..per_node {
+                    out[master as usize * per_node + c] += weight * received[c];
+                }
+            }
+        }
+    }
+
+    /// The nodes with degrees of freedom behind node `node`, with their weights.
+    pub(crate) fn expansion(&self, node: u32) -> impl Iterator<Item = (u32, f64)> + '_ {
+        let free = (node as usize) < self.node_count();
+        let itself = free.then_some((node, 1.0));
+        let masters = (!free).then(|| self.hanging().masters(node as usize - self.node_count()));
+        itself.into_iter().chain(masters.into_iter().flatten())
+    }
+
+    /// Global node numbers of cell `cell`, in the element's local order; numbers from
+    /// [`Space::node_count`] on are hanging nodes.
     ///
     /// # Panics
     /// If `cell` is not a cell of the geometry.
@@ -245,18 +305,22 @@ impl Space {
         Ok(nodes)
     }
 
-    /// Nodes on side `side`, of both neighbours if the space is discontinuous.
+    /// Nodes with degrees of freedom on side `side`, of both neighbours if the space is
+    /// discontinuous. A side may be a part of a cell's face.
     pub fn side_nodes(&self, side: usize) -> impl Iterator<Item = u32> + '_ {
-        let cells = self.0.topology.side_cells(side);
-        let locals = self.0.topology.side_locals(side);
+        let topology = &self.0.topology;
+        let cells = topology.side_cells(side);
+        let locals = topology.side_locals(side);
+        let maps = self.0.geometry.side_maps(topology, side);
         let both = if cells[0] == cells[1] { 1 } else { 2 };
         (0..both).flat_map(move |k| {
             let nodes = self.cell_nodes(cells[k] as usize);
-            self.0
-                .element
-                .closure_nodes(locals[k] as usize)
-                .iter()
+            let element = &self.0.element;
+            let on_side = element.closure_nodes(locals[k] as usize).iter();
+            on_side
+                .filter(move |&&i| maps[k].holds(element.nodes()[i as usize]))
                 .map(move |&i| nodes[i as usize])
+                .filter(|&node| (node as usize) < self.node_count())
         })
     }
 
@@ -272,6 +336,7 @@ impl Space {
                 found.push(self.cell_nodes(cell as usize)[i as usize]);
             }
         }
+        found.retain(|&node| (node as usize) < self.node_count());
         found.sort_unstable();
         found.dedup();
         found

@@ -3,15 +3,19 @@
 //! Continuous spaces on grids use one lattice, last axis fastest. On meshes the nodes are
 //! grouped: vertices, edges, faces, interiors (on quads: vertices, interiors, edges), and
 //! the order inside an entity follows its global vertex numbers, so that any degree conforms.
+//! Geometries whose cells meet in unequal sizes number the nodes themselves, hanging ones last.
 
 use super::SpaceError;
-use crate::element::{CellKind, Lagrange};
-use crate::geometry::{Geometry, Topology};
+use crate::element::{CellKind, Lagrange, NodeFamily};
+use crate::geometry::{Geometry, Hanging, NodeNumbering, Topology};
 
 #[derive(Debug)]
 pub(super) struct Nodes {
+    /// Nodes with degrees of freedom.
     pub count: usize,
+    /// Hanging nodes have numbers from `count` on.
     pub cell_nodes: Vec<u32>,
+    pub hanging: Hanging,
 }
 
 impl Nodes {
@@ -28,6 +32,23 @@ impl Nodes {
             return Ok(Nodes {
                 count,
                 cell_nodes: (0..count as u32).collect(),
+                hanging: Hanging::default(),
+            });
+        }
+        if let Some(numbering) = geometry.node_numbering(element.degree()) {
+            if element.degree() > 2 && element.family() != NodeFamily::Equispaced {
+                return Err(SpaceError::NeedsEquispaced);
+            }
+            let NodeNumbering {
+                count,
+                cell_nodes,
+                hanging,
+            } = numbering;
+            check(count as u64 + hanging.len() as u64)?;
+            return Ok(Nodes {
+                count,
+                cell_nodes,
+                hanging,
             });
         }
         if let Some(lattice) = geometry.lattice() {
@@ -78,7 +99,11 @@ impl Nodes {
                 cell_nodes.push((start[group] + index * per(entity.dim as usize) + slot) as u32);
             }
         }
-        Ok(Nodes { count, cell_nodes })
+        Ok(Nodes {
+            count,
+            cell_nodes,
+            hanging: Hanging::default(),
+        })
     }
 
     /// Positions of the nodes through the map of the first cell that holds each.
@@ -88,7 +113,7 @@ impl Nodes {
         let table = basis.tabulate(element.nodes());
         let n = element.node_count();
         let m = basis.node_count();
-        let mut positions = vec![[f64::NAN; 3]; self.count];
+        let mut positions = vec![[f64::NAN; 3]; self.count + self.hanging.len()];
         for (cell, nodes) in self.cell_nodes.chunks_exact(n).enumerate() {
             let corners = &map.cell_nodes[cell * m..(cell + 1) * m];
             for (i, &node) in nodes.iter().enumerate() {
@@ -104,6 +129,7 @@ impl Nodes {
                 }
             }
         }
+        positions.truncate(self.count);
         positions
     }
 }
@@ -142,5 +168,9 @@ fn lattice_nodes(dim: usize, degree: usize, cells: [usize; 3]) -> Result<Nodes, 
             }
         }
     }
-    Ok(Nodes { count, cell_nodes })
+    Ok(Nodes {
+        count,
+        cell_nodes,
+        hanging: Hanging::default(),
+    })
 }
