@@ -9,6 +9,7 @@ pub mod field;
 pub mod form;
 pub mod geometry;
 pub mod memory;
+pub mod problem;
 pub mod solve;
 pub mod space;
 pub mod sparse;

@@ -34,7 +34,11 @@ pub(crate) struct Block {
 impl Block {
     /// Cells on the inside (0) or the outside (1).
     pub fn cells(&self, side: usize) -> &[u32; LANES] {
-        if side == 0 { &self.inside } else { &self.outside }
+        if side == 0 {
+            &self.inside
+        } else {
+            &self.outside
+        }
     }
 }
 
@@ -45,7 +49,11 @@ pub(crate) struct Elements {
 
 fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let list: Vec<String> = names.map(|n| format!("\"{n}\"")).collect();
-    if list.is_empty() { "no named groups".to_owned() } else { list.join(", ") }
+    if list.is_empty() {
+        "no named groups".to_owned()
+    } else {
+        list.join(", ")
+    }
 }
 
 /// Sorted element numbers that a measure selects.
@@ -93,7 +101,11 @@ fn select(measure: &Measure, topology: &Topology) -> Result<Vec<u32>, AssembleEr
                         } else {
                             "on the boundary"
                         },
-                        if measure.kind == DomainKind::BoundarySides { "dS" } else { "ds" },
+                        if measure.kind == DomainKind::BoundarySides {
+                            "dS"
+                        } else {
+                            "ds"
+                        },
                     )));
                 }
             }
@@ -120,7 +132,11 @@ fn select(measure: &Measure, topology: &Topology) -> Result<Vec<u32>, AssembleEr
     {
         return Err(domain(format!(
             "side {bad} is {} the boundary, where this measure does not go",
-            if measure.kind == DomainKind::InteriorSides { "on" } else { "not on" }
+            if measure.kind == DomainKind::InteriorSides {
+                "on"
+            } else {
+                "not on"
+            }
         )));
     }
     elements.shrink_to_fit();
@@ -150,14 +166,21 @@ fn morton(map: &GeometryMap, cells: usize) -> Vec<u64> {
     }
     let scale: [f64; 3] = std::array::from_fn(|d| {
         let extent = high[d] - low[d];
-        if extent > 0.0 { (1u64 << 21) as f64 / extent } else { 0.0 }
+        if extent > 0.0 {
+            (1u64 << 21) as f64 / extent
+        } else {
+            0.0
+        }
     });
     map.cell_nodes
         .chunks_exact(n.max(1))
         .map(|nodes| {
             let mut code = 0;
             for d in 0..3 {
-                let sum: f64 = nodes.iter().map(|&v| map.nodes[v as usize][d] - low[d]).sum();
+                let sum: f64 = nodes
+                    .iter()
+                    .map(|&v| map.nodes[v as usize][d] - low[d])
+                    .sum();
                 let at = (sum / n as f64 * scale[d]) as u64;
                 code |= spread(at.min((1 << 21) - 1)) << d;
             }
@@ -178,7 +201,13 @@ pub(crate) fn elements(measure: &Measure) -> Result<Elements, AssembleError> {
     let mut keyed: Vec<(GroupKey, u32)> = Vec::new();
     let plain = measure.kind == DomainKind::Cells;
     if plain {
-        keys.insert(GroupKey { side: None, outside: None }, 0);
+        keys.insert(
+            GroupKey {
+                side: None,
+                outside: None,
+            },
+            0,
+        );
     } else {
         for &side in &selected {
             let [inner, outer] = topology.side_cells(side as usize);
@@ -196,7 +225,10 @@ pub(crate) fn elements(measure: &Measure) -> Result<Elements, AssembleError> {
                     })
                     .collect()
             });
-            let key = GroupKey { side: Some(local), outside };
+            let key = GroupKey {
+                side: Some(local),
+                outside,
+            };
             keys.insert(key.clone(), 0);
             keyed.push((key, side));
         }
@@ -205,7 +237,10 @@ pub(crate) fn elements(measure: &Measure) -> Result<Elements, AssembleError> {
         *group = number as u16;
     }
     let mut order: Vec<(u16, u64, u32)> = if plain {
-        selected.iter().map(|&c| (0, codes[c as usize], c)).collect()
+        selected
+            .iter()
+            .map(|&c| (0, codes[c as usize], c))
+            .collect()
     } else {
         keyed
             .iter()
@@ -224,7 +259,11 @@ pub(crate) fn elements(measure: &Measure) -> Result<Elements, AssembleError> {
             let cells = |side: usize| -> [u32; LANES] {
                 std::array::from_fn(|lane| {
                     let element = pick(lane);
-                    if plain { element } else { topology.side_cells(element as usize)[side] }
+                    if plain {
+                        element
+                    } else {
+                        topology.side_cells(element as usize)[side]
+                    }
                 })
             };
             blocks.push(Block {
@@ -235,5 +274,8 @@ pub(crate) fn elements(measure: &Measure) -> Result<Elements, AssembleError> {
             });
         }
     }
-    Ok(Elements { groups: keys.into_keys().collect(), blocks })
+    Ok(Elements {
+        groups: keys.into_keys().collect(),
+        blocks,
+    })
 }

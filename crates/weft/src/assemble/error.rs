@@ -19,7 +19,9 @@ pub enum AssembleError {
         source: ElementError,
     },
     /// The mesh was rebuilt after a space or plan was made on it.
-    #[error("the mesh was rebuilt after the space was made on it; make the space and the plan again")]
+    #[error(
+        "the mesh was rebuilt after the space was made on it; make the space and the plan again"
+    )]
     MeshRebuilt,
     /// The array or matrix to assemble into does not belong to the plan.
     #[error("{what} has {got} entries where the plan has {expected}")]

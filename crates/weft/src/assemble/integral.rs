@@ -7,7 +7,7 @@ use super::scatter::{self, Colours};
 use crate::element::{Lagrange, Quadrature, Tabulation, map_to_cell};
 use crate::form::lower::{Coefficient, Input, Operand, Program, Slot, lower};
 use crate::form::{DomainKind, FormError, Integral, SideOf};
-use crate::geometry::{Geometry, MapClass, Topology, map_element};
+use crate::geometry::{Geometry, Topology, map_element};
 use crate::space::Space;
 use std::sync::Arc;
 
@@ -85,8 +85,6 @@ pub(crate) struct IntegralPlan {
     pub program: Program,
     pub space_dim: usize,
     pub map_nodes: usize,
-    /// 0 if the Jacobian is constant in each cell, else 1.
-    pub stride: usize,
     pub sides: usize,
     pub points: usize,
     /// Points worked on at a time.
@@ -170,7 +168,10 @@ impl IntegralPlan {
         check_inputs(&program, &text, on_sides, space_dim, topology.cell_count())?;
 
         let element_kind = if on_sides { kind.side_kind() } else { kind };
-        let context = |source| AssembleError::Element { context: format!("in `{text}`"), source };
+        let context = |source| AssembleError::Element {
+            context: format!("in `{text}`"),
+            source,
+        };
         let degree = measure.degree.unwrap_or_else(|| {
             crate::form::estimate_degree(&integral.integrand, map.degree)
                 + curvature_degree(map.degree)
@@ -195,15 +196,16 @@ impl IntegralPlan {
                     (Some(local), _, 0) => {
                         map_to_cell(kind, kind.side_vertices(local as usize), &rule_points)
                     }
-                    (_, Some(outside), _) => {
-                        map_to_cell(kind, outside, &rule_points)
-                    }
+                    (_, Some(outside), _) => map_to_cell(kind, outside, &rule_points),
                     (Some(_), None, _) => unreachable!("interior sides have an outside"),
                 };
                 tables.push(side_tables(&program, &map_basis, &at));
             }
             let normal = key.side.map(|local| kind.side_normal(local as usize));
-            groups.push(Group { normal, sides: tables });
+            groups.push(Group {
+                normal,
+                sides: tables,
+            });
         }
 
         let fields = field_uses(&program);
@@ -234,12 +236,10 @@ impl IntegralPlan {
             }
             _ => scatter::uncoloured(elements.blocks.len()),
         };
-        let stride = if geometry.map_class() == MapClass::General { 1 } else { 0 };
         let mut plan = IntegralPlan {
             topology,
             space_dim,
             map_nodes: map_basis.node_count(),
-            stride,
             sides,
             points: rule_points.len(),
             tile: 1,
@@ -257,9 +257,13 @@ impl IntegralPlan {
         let fixed = plan.layout_for(0).total();
         let each = (plan.layout_for(1).total() - fixed).max(1);
         let lanes = TILE_BYTES / (8 * LANES);
-        plan.tile = (lanes.saturating_sub(fixed.min(lanes / 2)) / each).clamp(1, plan.points.max(1));
+        plan.tile =
+            (lanes.saturating_sub(fixed.min(lanes / 2)) / each).clamp(1, plan.points.max(1));
         // Even tiles: the last one is not much smaller than the others.
-        plan.tile = plan.points.max(1).div_ceil(plan.points.max(1).div_ceil(plan.tile));
+        plan.tile = plan
+            .points
+            .max(1)
+            .div_ceil(plan.points.max(1).div_ceil(plan.tile));
         plan.layout = plan.layout_for(plan.tile);
         Ok(plan)
     }
@@ -281,7 +285,13 @@ impl IntegralPlan {
             measure: 2 * tile,
             normal: tile * gd,
             registers: self.program.registers * tile,
-            dofs: most(&mut self.program.fields.iter().map(|f| f.space().nodes_per_cell())),
+            dofs: most(
+                &mut self
+                    .program
+                    .fields
+                    .iter()
+                    .map(|f| f.space().nodes_per_cell()),
+            ),
             native: natives.max().unwrap_or(0) * tile,
             ..Layout::default()
         };
@@ -293,8 +303,9 @@ impl IntegralPlan {
                     trial_nodes * tile * most(&mut parts.iter().map(|p| p.trial_axes.len()));
                 layout.weighted = tile * most(&mut parts.iter().map(|p| p.operands.len()));
                 layout.slots = tile * most(&mut parts.iter().map(|p| p.targets.len()));
-                layout.local =
-                    test_nodes * trial_nodes * parts.iter().map(MatrixPart::components).sum::<usize>();
+                layout.local = test_nodes
+                    * trial_nodes
+                    * parts.iter().map(MatrixPart::components).sum::<usize>();
             }
             Parts::Vector(parts) => {
                 layout.test = test_nodes * tile * most(&mut parts.iter().map(|p| p.axes.len()));
@@ -321,7 +332,12 @@ fn side_tables(program: &Program, map_basis: &Lagrange, at: &[[f64; 3]]) -> Side
         (_, b) => b.as_ref().map(table),
     };
     let fields = program.fields.iter().map(|f| table(f.space())).collect();
-    SideTables { map, test, trial, fields }
+    SideTables {
+        map,
+        test,
+        trial,
+        fields,
+    }
 }
 
 fn check_spaces(
@@ -381,12 +397,26 @@ fn check_inputs(
 fn field_uses(program: &Program) -> Vec<FieldUse> {
     let mut uses: Vec<FieldUse> = Vec::new();
     for (input, register) in &program.inputs {
-        let &Input::Field { field, side, dof, derivative } = input else { continue };
+        let &Input::Field {
+            field,
+            side,
+            dof,
+            derivative,
+        } = input
+        else {
+            continue;
+        };
         let side = side_number(side);
-        let known =
-            uses.iter().position(|u| u.field == field && u.side == side && u.dof == dof);
+        let known = uses
+            .iter()
+            .position(|u| u.field == field && u.side == side && u.dof == dof);
         let at = known.unwrap_or_else(|| {
-            uses.push(FieldUse { field, side, dof, registers: [None; 4] });
+            uses.push(FieldUse {
+                field,
+                side,
+                dof,
+                registers: [None; 4],
+            });
             uses.len() - 1
         });
         uses[at].registers[derivative] = Some(*register);
@@ -412,15 +442,14 @@ fn matrix_parts(
     let mut parts = Vec::new();
     for test_side in 0..sides {
         for trial_side in 0..sides {
-            let here: Vec<(Slot, Slot, Operand)> =
-                program
-                    .coefficients
-                    .iter()
-                    .filter_map(|c: &Coefficient| Some((c.test?, c.trial?, c.value)))
-                    .filter(|(t, r, _)| {
-                        side_number(t.side) == test_side && side_number(r.side) == trial_side
-                    })
-                    .collect();
+            let here: Vec<(Slot, Slot, Operand)> = program
+                .coefficients
+                .iter()
+                .filter_map(|c: &Coefficient| Some((c.test?, c.trial?, c.value)))
+                .filter(|(t, r, _)| {
+                    side_number(t.side) == test_side && side_number(r.side) == trial_side
+                })
+                .collect();
             if here.is_empty() {
                 continue;
             }
@@ -434,7 +463,11 @@ fn matrix_parts(
             // A form that takes most derivatives takes the fast path for all of them.
             if test_axes.len() + 1 == space_dim && test_axes[0] > 0 && space_dim == 3 {
                 test_axes = (1..=space_dim as u8).collect();
-                trial_axes = if test.same(trial) { test_axes.clone() } else { trial_axes };
+                trial_axes = if test.same(trial) {
+                    test_axes.clone()
+                } else {
+                    trial_axes
+                };
             }
             let blocks = [test.components(), trial.components()];
             let mut operands: Vec<Operand> = Vec::new();
@@ -445,7 +478,8 @@ fn matrix_parts(
                     for &axis in &test_axes {
                         let start = entries.len() as u32;
                         for (t, r, value) in &here {
-                            let fits = t.dof as usize == c && r.dof as usize == d && t.derivative == axis;
+                            let fits =
+                                t.dof as usize == c && r.dof as usize == d && t.derivative == axis;
                             if !fits {
                                 continue;
                             }
@@ -498,7 +532,12 @@ fn vector_parts(program: &Program, test: &Space, sides: usize) -> Vec<VectorPart
                 coefficients[t.dof as usize * axes.len() + a] = Some(value);
             }
         }
-        parts.push(VectorPart { side, axes, components, coefficients });
+        parts.push(VectorPart {
+            side,
+            axes,
+            components,
+            coefficients,
+        });
     }
     parts
 }

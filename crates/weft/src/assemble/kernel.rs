@@ -1,7 +1,7 @@
 //! Contraction of coefficients with basis functions: the inner loops of assembly.
 
 use super::lanes::{Lane, load, splat};
-use fearless_simd::{Simd, f64x8, prelude::*};
+use fearless_simd::{Simd, prelude::*};
 
 /// Physical basis slots `out[(i * points + q) * axes + a]` of all basis functions: the value
 /// for axis 0, the derivative along x_d for axis 1 + d.
@@ -147,7 +147,11 @@ fn contract_rows<S: Simd, const R: usize, const M: usize, const A: usize>(
         let at = job.start + (row + r) * job.step + offset;
         let out = &mut out[at..at + M];
         for m in 0..M {
-            let total = if job.add { load(simd, &out[m]) + sum[r][m] } else { sum[r][m] };
+            let total = if job.add {
+                load(simd, &out[m]) + sum[r][m]
+            } else {
+                sum[r][m]
+            };
             out[m] = total.into();
         }
     }

@@ -12,6 +12,7 @@ mod frame;
 mod integral;
 mod kernel;
 mod lanes;
+mod local;
 mod plan;
 mod scatter;
 mod tape;

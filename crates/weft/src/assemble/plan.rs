@@ -6,7 +6,7 @@ use super::integral::{IntegralPlan, Parts, Points};
 use super::lanes::LANES;
 use super::scatter::Shared;
 use crate::form::{Expr, Form, FormError, Integral, Measure, Shape};
-use crate::geometry::Geometry;
+use crate::geometry::{Geometry, MapClass};
 use crate::memory::Pool;
 use crate::space::Space;
 use crate::sparse::{BlockMatrix, Pattern};
@@ -39,7 +39,13 @@ impl Plan {
         let sums = vec![0.0; most(&|i| i.colours.iter().map(Vec::len).sum())];
         // One array for each field of the integral that has most; grown to fit on first use.
         let fields = vec![Vec::new(); most(&|i| i.program.fields.len())];
-        Plan { integrals, uniforms, fields, sums, pool: Pool::default_pool().clone() }
+        Plan {
+            integrals,
+            uniforms,
+            fields,
+            sums,
+            pool: Pool::default_pool().clone(),
+        }
     }
 
     /// Run integral `number` into `target`; returns the total of the chunks' sums.
@@ -59,6 +65,8 @@ impl Plan {
         let snapshot = Snapshot {
             nodes: &map.nodes,
             cell_nodes: &map.cell_nodes,
+            // Asked for each time: moved vertices may bend cells that were straight.
+            stride: (plan.geometry.map_class() == MapClass::General) as usize,
             uniforms: &self.uniforms,
             fields: &self.fields,
         };
@@ -66,15 +74,19 @@ impl Plan {
         let sums = Shared::new(&mut self.sums);
         let mut first = 0;
         for colour in &plan.colours {
-            colour.par_iter().enumerate().with_max_len(1).for_each(|(k, chunk)| {
-                let sink = match &plan.parts {
-                    Parts::Matrix(_) => Sink::Matrix(&out),
-                    Parts::Vector(_) => Sink::Vector(&out),
-                    Parts::Scalar(_) => Sink::Scalar(&sums, first + k),
-                    Parts::Values(_) => Sink::Values(&out),
-                };
-                run_chunk(plan, chunk.clone(), &snapshot, &self.pool, sink);
-            });
+            colour
+                .par_iter()
+                .enumerate()
+                .with_max_len(1)
+                .for_each(|(k, chunk)| {
+                    let sink = match &plan.parts {
+                        Parts::Matrix(_) => Sink::Matrix(&out),
+                        Parts::Vector(_) => Sink::Vector(&out),
+                        Parts::Scalar(_) => Sink::Scalar(&sums, first + k),
+                        Parts::Values(_) => Sink::Values(&out),
+                    };
+                    run_chunk(plan, chunk.clone(), &snapshot, &self.pool, sink);
+                });
             first += colour.len();
         }
         if matches!(plan.parts, Parts::Scalar(_)) {
@@ -119,7 +131,13 @@ impl MatrixPlan {
             place(integral, &test, &trial, &pattern);
         }
         let block = [test.components(), trial.components()];
-        Ok(MatrixPlan { plan, pattern, block, test, trial })
+        Ok(MatrixPlan {
+            plan,
+            pattern,
+            block,
+            test,
+            trial,
+        })
     }
 
     /// A zero matrix to assemble into. All matrices of a plan share its pattern.
@@ -162,7 +180,10 @@ impl VectorPlan {
     pub fn new(form: &Form) -> Result<VectorPlan, AssembleError> {
         form.check()?;
         match (form.test_space(), form.trial_space()) {
-            (Some(test), None) => Ok(VectorPlan { plan: Plan::new(form)?, test }),
+            (Some(test), None) => Ok(VectorPlan {
+                plan: Plan::new(form)?,
+                test,
+            }),
             _ => Err(FormError::Arguments(
                 "a vector needs a form with a test function and no trial function".to_owned(),
             )
@@ -204,7 +225,9 @@ impl ScalarPlan {
             )
             .into());
         }
-        Ok(ScalarPlan { plan: Plan::new(form)? })
+        Ok(ScalarPlan {
+            plan: Plan::new(form)?,
+        })
     }
 
     /// The value with parameters and fields as they are.
@@ -245,11 +268,18 @@ impl PointPlan {
             .into());
         }
         let measure = Measure::new(crate::form::DomainKind::Cells, geometry.clone());
-        let integral = Integral { measure, integrand: expression.clone() };
+        let integral = Integral {
+            measure,
+            integrand: expression.clone(),
+        };
         let plan = IntegralPlan::new(&integral, Points::Listed(points))?;
         let shape = expression.shape();
         let len = plan.topology.cell_count() * points.len() * shape.len();
-        Ok(PointPlan { plan: Plan::with(vec![plan]), len, shape })
+        Ok(PointPlan {
+            plan: Plan::with(vec![plan]),
+            len,
+            shape,
+        })
     }
 
     /// Shape of a value.
@@ -282,9 +312,10 @@ impl PointPlan {
 
 /// Cells of a block's element, each once.
 fn lane_cells(integral: &IntegralPlan) -> impl Iterator<Item = [u32; 2]> + '_ {
-    integral.blocks.iter().flat_map(|b| {
-        (0..b.count as usize).map(move |lane| [b.inside[lane], b.outside[lane]])
-    })
+    integral
+        .blocks
+        .iter()
+        .flat_map(|b| (0..b.count as usize).map(move |lane| [b.inside[lane], b.outside[lane]]))
 }
 
 /// Union of the couplings of all integrals, rows and columns being nodes.
@@ -297,7 +328,9 @@ fn pattern(
     // (row cell, column cell) pairs, listed for each row node by counting.
     let mut couples: Vec<[u32; 2]> = Vec::new();
     for integral in integrals {
-        let Parts::Matrix(parts) = &integral.parts else { continue };
+        let Parts::Matrix(parts) = &integral.parts else {
+            continue;
+        };
         for cells in lane_cells(integral) {
             for part in parts {
                 couples.push([cells[part.test_side], cells[part.trial_side]]);
@@ -366,23 +399,28 @@ fn pattern(
 /// Find the place of every local entry in the pattern.
 fn place(integral: &mut IntegralPlan, test: &Space, trial: &Space, pattern: &Pattern) {
     let blocks = &integral.blocks;
-    let Parts::Matrix(parts) = &mut integral.parts else { return };
+    let Parts::Matrix(parts) = &mut integral.parts else {
+        return;
+    };
     let (m, n) = (test.nodes_per_cell(), trial.nodes_per_cell());
     for part in parts {
         part.positions = vec![0; blocks.len() * m * n * LANES];
-        part.positions.par_chunks_mut(m * n * LANES).zip(blocks).for_each(|(positions, block)| {
-            for lane in 0..LANES {
-                let rows = test.cell_nodes(block.cells(part.test_side)[lane] as usize);
-                let columns = trial.cell_nodes(block.cells(part.trial_side)[lane] as usize);
-                for (i, &row) in rows.iter().enumerate() {
-                    let range = pattern.row_range(row as usize);
-                    let known = &pattern.columns()[range.clone()];
-                    for (j, column) in columns.iter().enumerate() {
-                        let at = known.partition_point(|c| c < column);
-                        positions[(i * n + j) * LANES + lane] = (range.start + at) as u32;
+        part.positions
+            .par_chunks_mut(m * n * LANES)
+            .zip(blocks)
+            .for_each(|(positions, block)| {
+                for lane in 0..LANES {
+                    let rows = test.cell_nodes(block.cells(part.test_side)[lane] as usize);
+                    let columns = trial.cell_nodes(block.cells(part.trial_side)[lane] as usize);
+                    for (i, &row) in rows.iter().enumerate() {
+                        let range = pattern.row_range(row as usize);
+                        let known = &pattern.columns()[range.clone()];
+                        for (j, column) in columns.iter().enumerate() {
+                            let at = known.partition_point(|c| c < column);
+                            positions[(i * n + j) * LANES + lane] = (range.start + at) as u32;
+                        }
                     }
                 }
-            }
-        });
+            });
     }
 }

@@ -75,7 +75,11 @@ unsafe impl Sync for Shared<'_> {}
 
 impl<'a> Shared<'a> {
     pub fn new(array: &'a mut [f64]) -> Shared<'a> {
-        Shared { start: array.as_mut_ptr(), len: array.len(), owner: PhantomData }
+        Shared {
+            start: array.as_mut_ptr(),
+            len: array.len(),
+            owner: PhantomData,
+        }
     }
 
     /// `len` elements from `at`.
@@ -86,7 +90,10 @@ impl<'a> Shared<'a> {
     #[inline(always)]
     #[allow(clippy::mut_from_ref)]
     pub unsafe fn part(&self, at: usize, len: usize) -> &mut [f64] {
-        assert!(at <= self.len && len <= self.len - at, "part outside the array");
+        assert!(
+            at <= self.len && len <= self.len - at,
+            "part outside the array"
+        );
         // SAFETY: in bounds by the assertion; exclusive by the caller's promise.
         unsafe { std::slice::from_raw_parts_mut(self.start.add(at), len) }
     }

@@ -50,7 +50,12 @@ pub(crate) fn run<S: Simd>(
                     registers[*out as usize * points + q] = y.into();
                 }
             }
-            Instruction::Binary { function, a, b, out } => {
+            Instruction::Binary {
+                function,
+                a,
+                b,
+                out,
+            } => {
                 let out = *out as usize * points;
                 macro_rules! each {
                     ($f:expr) => {
@@ -75,7 +80,12 @@ pub(crate) fn run<S: Simd>(
                     }),
                 }
             }
-            Instruction::Select { condition, yes, no, out } => {
+            Instruction::Select {
+                condition,
+                yes,
+                no,
+                out,
+            } => {
                 for q in 0..points {
                     let c: Lane = fetch(simd, registers, uniforms, points, *condition, q).into();
                     let y: Lane = fetch(simd, registers, uniforms, points, *yes, q).into();
@@ -84,7 +94,11 @@ pub(crate) fn run<S: Simd>(
                         std::array::from_fn(|lane| if c[lane] != 0.0 { y[lane] } else { n[lane] });
                 }
             }
-            Instruction::Native { function, arguments, out } => {
+            Instruction::Native {
+                function,
+                arguments,
+                out,
+            } => {
                 for (k, argument) in arguments.iter().enumerate() {
                     if let Operand::Uniform(u) = argument {
                         scratch[k * points..(k + 1) * points].fill([uniforms[*u as usize]; LANES]);
@@ -99,15 +113,15 @@ pub(crate) fn run<S: Simd>(
                         Operand::Register(r) => {
                             before[*r as usize * points..(*r as usize + 1) * points].as_flattened()
                         }
-                        Operand::Uniform(_) => {
-                            scratch[k * points..(k + 1) * points].as_flattened()
-                        }
+                        Operand::Uniform(_) => scratch[k * points..(k + 1) * points].as_flattened(),
                     };
                 }
-                let mut outputs: [&mut [f64]; MAX_COMPONENTS] = std::array::from_fn(|_| &mut [] as _);
+                let mut outputs: [&mut [f64]; MAX_COMPONENTS] =
+                    std::array::from_fn(|_| &mut [] as _);
                 let results = results[..out.len() * points].as_flattened_mut();
-                for (slot, part) in
-                    outputs.iter_mut().zip(results.chunks_exact_mut(points * LANES))
+                for (slot, part) in outputs
+                    .iter_mut()
+                    .zip(results.chunks_exact_mut(points * LANES))
                 {
                     *slot = part;
                 }

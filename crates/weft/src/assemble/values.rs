@@ -77,19 +77,22 @@ fn check_shape(expression: &Expr, space: &Space) -> Result<(), AssembleError> {
 pub fn project(expression: &Expr, space: &Space) -> Result<Field, ProjectError> {
     check_shape(expression, space)?;
     let (u, v) = (Expr::trial(space), Expr::test(space));
-    let measure = crate::form::Measure::new(
-        crate::form::DomainKind::Cells,
-        space.geometry().clone(),
-    );
+    let measure =
+        crate::form::Measure::new(crate::form::DomainKind::Cells, space.geometry().clone());
     let mass = super::matrix(&u.inner(&v).over(&measure))?;
     let load = expression.inner(&v).over(&measure);
-    let field = Field::zeros(space);
     if load.is_zero() {
-        return Ok(field);
+        return Ok(Field::zeros(space));
     }
     let b = super::vector(&load)?;
-    let options = KrylovOptions { tolerance: 1e-13, ..KrylovOptions::default() };
+    let mut x = vec![0.0; b.len()];
+    let options = KrylovOptions {
+        tolerance: 1e-13,
+        ..KrylovOptions::default()
+    };
     let jacobi = Jacobi::new(&mass)?;
-    Krylov::new(Method::Cg, options)?.solve(&mass, &jacobi, &b, &mut field.values_mut())?;
+    Krylov::new(Method::Cg, options)?.solve(&mass, &jacobi, &b, &mut x)?;
+    let field = Field::zeros(space);
+    field.values_mut().copy_from_slice(&x);
     Ok(field)
 }

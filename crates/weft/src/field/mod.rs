@@ -87,7 +87,10 @@ impl Field {
     /// A field with these values, one for each degree of freedom.
     pub fn from_values(space: &Space, values: Vec<f64>) -> Result<Field, FieldError> {
         if values.len() != space.dof_count() {
-            return Err(FieldError::WrongLength { expected: space.dof_count(), got: values.len() });
+            return Err(FieldError::WrongLength {
+                expected: space.dof_count(),
+                got: values.len(),
+            });
         }
         let field = Field::zeros(space);
         field.values_mut().copy_from_slice(&values);
@@ -107,7 +110,12 @@ impl Field {
 
     /// The values, for writing.
     pub fn values_mut(&self) -> ValuesMut<'_> {
-        ValuesMut(self.0.values.write().unwrap_or_else(PoisonError::into_inner))
+        ValuesMut(
+            self.0
+                .values
+                .write()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
     }
 
     /// The field as an expression: its value at a point.
@@ -142,7 +150,10 @@ impl Field {
         let values = self.values();
         let nodes = space.cell_nodes(cell);
         let per_node = space.components();
-        let mut out = PointValue { value: vec![0.0; len], gradient: vec![[0.0; 3]; len] };
+        let mut out = PointValue {
+            value: vec![0.0; len],
+            gradient: vec![[0.0; 3]; len],
+        };
         for (i, &node) in nodes.iter().enumerate() {
             let gradient = frame.push_gradient(table.gradients[i]);
             for c in 0..len {

@@ -3,7 +3,8 @@
 //! derivatives at the leaves.
 
 use super::error::FormError;
-use super::expr::{Binary, Expr, Op, Role, Unary};
+use super::expr::{Expr, Op, Role};
+use super::functions::{Binary, Unary};
 use super::shape::Shape;
 use crate::field::Field;
 use std::collections::HashMap;
@@ -49,11 +50,19 @@ impl Chain<'_> {
             }
             Op::Component(a, k) => {
                 let d = self.derive(a);
-                if d.error().is_some() { d } else { d.component(*k) }
+                if d.error().is_some() {
+                    d
+                } else {
+                    d.component(*k)
+                }
             }
             Op::Unary(u, a) => {
                 let d = self.derive(a);
-                if d.is_zero() { zero() } else { unary_rule(*u, a, &d) }
+                if d.is_zero() {
+                    zero()
+                } else {
+                    unary_rule(*u, a, &d)
+                }
             }
             Op::Binary(b, l, r) => {
                 let (dl, dr) = (self.derive(l), self.derive(r));
@@ -72,7 +81,11 @@ impl Chain<'_> {
             Op::Deviator(a) => self.derive(a).dev(),
             Op::Determinant(a) => {
                 let d = self.derive(a);
-                if d.is_zero() { zero() } else { cofactor(a).inner(&d) }
+                if d.is_zero() {
+                    zero()
+                } else {
+                    cofactor(a).inner(&d)
+                }
             }
             Op::Inverse(a) => {
                 let d = self.derive(a);
@@ -98,9 +111,12 @@ impl Chain<'_> {
                     .collect();
                 let columns = directions.len();
                 let rows = (0..e.shape().len()).map(|i| {
-                    directions.iter().enumerate().fold(Expr::zero(Shape::Scalar), |sum, (k, d)| {
-                        sum + jacobian.component(i * columns + k) * d
-                    })
+                    directions
+                        .iter()
+                        .enumerate()
+                        .fold(Expr::zero(Shape::Scalar), |sum, (k, d)| {
+                            sum + jacobian.component(i * columns + k) * d
+                        })
                 });
                 Expr::tensor(e.shape(), rows.collect())
             }
@@ -164,7 +180,9 @@ fn binary_rule(b: Binary, e: &Expr, l: &Expr, r: &Expr, dl: &Expr, dr: &Expr) ->
 
 /// Cofactor matrix: the derivative of the determinant, also where it is 0.
 fn cofactor(a: &Expr) -> Expr {
-    let Shape::Matrix(n, _) = a.shape() else { return a.clone() };
+    let Shape::Matrix(n, _) = a.shape() else {
+        return a.clone();
+    };
     let at = |i: usize, j: usize| a.component(i * n + j);
     let parts = match n {
         1 => vec![Expr::constant(1.0)],
@@ -239,7 +257,11 @@ impl Expr {
 
     /// Derivative of component `c` of an argument or field along axis `d`.
     fn partial(&self, c: usize, d: usize) -> Expr {
-        Expr::make(Op::Partial(self.clone(), c, d), Shape::Scalar, self.held().clone())
+        Expr::make(
+            Op::Partial(self.clone(), c, d),
+            Shape::Scalar,
+            self.held().clone(),
+        )
     }
 
     fn unavailable(&self, what: &str) -> Expr {
@@ -268,7 +290,11 @@ impl Expr {
                 _ => None,
             }
         };
-        Chain { seed: &seed, done: HashMap::new() }.derive(self)
+        Chain {
+            seed: &seed,
+            done: HashMap::new(),
+        }
+        .derive(self)
     }
 
     /// Gradient: of a scalar the vector `∂f/∂x_d`, of a vector the matrix `∂u_c/∂x_d`.
@@ -350,7 +376,11 @@ impl Expr {
         match (self.shape(), dim) {
             (Shape::Vector(3), Some(3)) => {
                 let at = |i: usize, j: usize| g.component(3 * i + j);
-                let parts = vec![at(2, 1) - at(1, 2), at(0, 2) - at(2, 0), at(1, 0) - at(0, 1)];
+                let parts = vec![
+                    at(2, 1) - at(1, 2),
+                    at(0, 2) - at(2, 0),
+                    at(1, 0) - at(0, 1),
+                ];
                 Expr::tensor(Shape::Vector(3), parts)
             }
             (Shape::Vector(2), Some(2)) => g.component(2) - g.component(1),
@@ -386,7 +416,11 @@ impl Expr {
                 direction.partial(c, d)
             } else {
                 let along = direction.along(d);
-                if along.error().is_some() { along } else { along.component(c) }
+                if along.error().is_some() {
+                    along
+                } else {
+                    along.component(c)
+                }
             }
         };
         let seed = |leaf: &Expr| -> Option<Expr> {
@@ -397,7 +431,11 @@ impl Expr {
                 _ => None,
             }
         };
-        Chain { seed: &seed, done: HashMap::new() }.derive(self)
+        Chain {
+            seed: &seed,
+            done: HashMap::new(),
+        }
+        .derive(self)
     }
 
     /// The expression with its trial function replaced by `field`.
@@ -414,7 +452,11 @@ impl Expr {
                 _ => None,
             }
         };
-        Chain { seed: &seed, done: HashMap::new() }.derive(self)
+        Chain {
+            seed: &seed,
+            done: HashMap::new(),
+        }
+        .derive(self)
     }
 }
 

@@ -2,7 +2,8 @@
 //! axis on tensor cells.
 
 use super::calculus::children;
-use super::expr::{Binary, Expr, Op, Unary};
+use super::expr::{Expr, Op};
+use super::functions::{Binary, Unary};
 use crate::space::Space;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +13,11 @@ const NONPOLYNOMIAL: usize = 2;
 
 /// Estimate; `map_degree` is the degree of the geometry's map.
 pub(crate) fn estimate(e: &Expr, map_degree: usize) -> usize {
-    Estimate { map_degree, done: HashMap::new() }.degree(e)
+    Estimate {
+        map_degree,
+        done: HashMap::new(),
+    }
+    .degree(e)
 }
 
 struct Estimate {
@@ -23,7 +28,11 @@ struct Estimate {
 fn gradient_degree(space: &Space, map_degree: usize) -> usize {
     let p = space.degree();
     let kind = space.element().kind();
-    if kind.is_tensor() && kind.dim() > 1 || map_degree > 1 { p } else { p.saturating_sub(1) }
+    if kind.is_tensor() && kind.dim() > 1 || map_degree > 1 {
+        p
+    } else {
+        p.saturating_sub(1)
+    }
 }
 
 impl Estimate {
@@ -40,7 +49,10 @@ impl Estimate {
     fn rule(&mut self, e: &Expr) -> usize {
         let map = self.map_degree;
         let sum = |this: &mut Self, parts: &[&Expr]| -> usize {
-            parts.iter().map(|p| this.degree(p)).fold(0, usize::saturating_add)
+            parts
+                .iter()
+                .map(|p| this.degree(p))
+                .fold(0, usize::saturating_add)
         };
         match e.op() {
             Op::Position => map,
@@ -73,9 +85,11 @@ impl Estimate {
                 },
                 Binary::Less | Binary::LessEqual | Binary::Equal => 0,
             },
-            Op::Scale(l, r) | Op::Inner(l, r) | Op::Dot(l, r) | Op::Outer(l, r) | Op::Cross(l, r) => {
-                sum(self, &[l, r])
-            }
+            Op::Scale(l, r)
+            | Op::Inner(l, r)
+            | Op::Dot(l, r)
+            | Op::Outer(l, r)
+            | Op::Cross(l, r) => sum(self, &[l, r]),
             Op::Determinant(a) | Op::Inverse(a) => {
                 let n = if a.shape().len() == 9 { 3 } else { 2 };
                 self.degree(a).saturating_mul(n)
@@ -88,7 +102,11 @@ impl Estimate {
                 }
             }
             Op::Select(_, y, n) => self.degree(y).max(self.degree(n)),
-            _ => children(e).into_iter().map(|c| self.degree(c)).max().unwrap_or(0),
+            _ => children(e)
+                .into_iter()
+                .map(|c| self.degree(c))
+                .max()
+                .unwrap_or(0),
         }
     }
 }

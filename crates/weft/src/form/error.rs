@@ -26,7 +26,9 @@ pub enum FormError {
         expression: String,
     },
     /// The terms of a sum differ in the test or trial functions they hold.
-    #[error("the terms of a sum must hold the same test and trial functions; `{left}` {left_has}, `{right}` {right_has}")]
+    #[error(
+        "the terms of a sum must hold the same test and trial functions; `{left}` {left_has}, `{right}` {right_has}"
+    )]
     MixedSum {
         /// Left term.
         left: String,

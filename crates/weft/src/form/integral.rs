@@ -41,7 +41,12 @@ pub struct Measure {
 
 impl Measure {
     pub(crate) fn new(kind: DomainKind, geometry: Arc<dyn Geometry>) -> Measure {
-        Measure { kind, geometry, subset: Subset::All, degree: None }
+        Measure {
+            kind,
+            geometry,
+            subset: Subset::All,
+            degree: None,
+        }
     }
 
     /// All cells.
@@ -76,8 +81,9 @@ impl Measure {
 
     /// Only elements whose entry in the mask is true; one entry for each cell or side.
     pub fn masked(self, mask: &[bool]) -> Measure {
-        let listed: Vec<u32> =
-            (0..mask.len() as u32).filter(|&k| mask[k as usize]).collect();
+        let listed: Vec<u32> = (0..mask.len() as u32)
+            .filter(|&k| mask[k as usize])
+            .collect();
         self.listed(listed)
     }
 
@@ -108,11 +114,17 @@ pub struct Form {
 impl Form {
     /// The empty sum.
     pub fn zero() -> Form {
-        Form { integrals: Vec::new(), error: None }
+        Form {
+            integrals: Vec::new(),
+            error: None,
+        }
     }
 
     fn failed(error: FormError) -> Form {
-        Form { integrals: Vec::new(), error: Some(error) }
+        Form {
+            integrals: Vec::new(),
+            error: Some(error),
+        }
     }
 
     pub(crate) fn integral(integrand: &Expr, measure: Measure) -> Form {
@@ -128,7 +140,13 @@ impl Form {
         if integrand.is_zero() {
             return Form::zero();
         }
-        Form { integrals: vec![Integral { measure, integrand: integrand.clone() }], error: None }
+        Form {
+            integrals: vec![Integral {
+                measure,
+                integrand: integrand.clone(),
+            }],
+            error: None,
+        }
     }
 
     /// `Ok` if every part is valid.
@@ -137,7 +155,10 @@ impl Form {
     }
 
     pub(crate) fn held(&self) -> Held {
-        self.integrals.first().map(|i| i.integrand.held().clone()).unwrap_or_default()
+        self.integrals
+            .first()
+            .map(|i| i.integrand.held().clone())
+            .unwrap_or_default()
     }
 
     /// Space of the test function, if there is one.
@@ -171,7 +192,10 @@ impl Form {
     }
 
     fn map(&self, f: impl Fn(&Expr) -> Expr) -> Form {
-        let start = Form { integrals: Vec::new(), error: self.error.clone() };
+        let start = Form {
+            integrals: Vec::new(),
+            error: self.error.clone(),
+        };
         self.integrals.iter().fold(start, |sum, i| {
             sum.combine(Form::integral(&f(&i.integrand), i.measure.clone()))
         })

@@ -5,10 +5,12 @@
 //! scalar operations on blocks of points, with the linear structure in test and trial
 //! functions split off.
 
+mod algebra;
 mod calculus;
 mod degree;
 mod error;
 mod expr;
+mod functions;
 mod integral;
 pub(crate) mod lower;
 mod native;
@@ -19,7 +21,8 @@ mod shape;
 mod text;
 
 pub use error::FormError;
-pub use expr::{Binary, CellData, Expr, Role, SideOf, Unary};
+pub use expr::{CellData, Expr, Role, SideOf};
+pub use functions::{Binary, Unary};
 pub use integral::{DomainKind, Form, Measure, Subset};
 pub use native::{NativeFunction, point_function};
 pub use param::Param;

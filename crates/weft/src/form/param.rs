@@ -26,7 +26,11 @@ impl Param {
     }
 
     fn new(name: &str, shape: Shape, values: Vec<f64>) -> Param {
-        Param(Arc::new(Inner { name: name.to_owned(), shape, values: RwLock::new(values) }))
+        Param(Arc::new(Inner {
+            name: name.to_owned(),
+            shape,
+            values: RwLock::new(values),
+        }))
     }
 
     /// The name.
@@ -47,12 +51,20 @@ impl Param {
 
     /// Replace the value of a scalar parameter, or all components of another.
     pub fn set(&self, value: f64) {
-        self.0.values.write().unwrap_or_else(PoisonError::into_inner).fill(value);
+        self.0
+            .values
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .fill(value);
     }
 
     /// Replace one component; components past the end are ignored.
     pub fn set_component(&self, component: usize, value: f64) {
-        let mut values = self.0.values.write().unwrap_or_else(PoisonError::into_inner);
+        let mut values = self
+            .0
+            .values
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some(v) = values.get_mut(component) {
             *v = value;
         }

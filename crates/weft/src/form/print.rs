@@ -1,6 +1,7 @@
 //! Printing of expressions in the text syntax, cut off when they get long.
 
-use super::expr::{Binary, Expr, Op, Role, SideOf, Unary};
+use super::expr::{Expr, Op, Role, SideOf};
+use super::functions::{Binary, Unary};
 use std::fmt::{self, Write};
 
 /// Longest text printed; shared sub-expressions would otherwise grow it exponentially.

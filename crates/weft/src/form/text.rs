@@ -32,7 +32,10 @@ mod tests {
 
     #[test]
     fn finds_the_nearest_name() {
-        assert_eq!(nearest("lamda", ["lambda", "mu"].into_iter()), Some("lambda"));
+        assert_eq!(
+            nearest("lamda", ["lambda", "mu"].into_iter()),
+            Some("lambda")
+        );
         assert_eq!(nearest("Grad", ["grad", "div"].into_iter()), Some("grad"));
         assert_eq!(nearest("zzz", ["grad", "div"].into_iter()), None);
     }

@@ -63,7 +63,12 @@ fn frame(map: &super::GeometryMap, basis: &Lagrange, cell: usize, xi: [f64; 3]) 
         }
     }
     let (inverse, measure) = pseudo_inverse(&jacobian, td);
-    Frame { position, jacobian, inverse, measure }
+    Frame {
+        position,
+        jacobian,
+        inverse,
+        measure,
+    }
 }
 
 /// `(JᵀJ)⁻¹Jᵀ` and `√det(JᵀJ)` for the first `td` columns.
@@ -87,7 +92,11 @@ fn pseudo_inverse(j: &[[f64; 3]; 3], td: usize) -> ([[f64; 3]; 3], f64) {
     let det: f64 = (0..3).map(|b| gram[0][b] * cofactor(0, b)).sum();
     let inverse = std::array::from_fn(|k| {
         std::array::from_fn(|d| {
-            if k < td { (0..td).map(|a| cofactor(a, k) / det * j[d][a]).sum() } else { 0.0 }
+            if k < td {
+                (0..td).map(|a| cofactor(a, k) / det * j[d][a]).sum()
+            } else {
+                0.0
+            }
         })
     });
     (inverse, det.max(0.0).sqrt())

@@ -449,12 +449,20 @@ impl Constraints {
             for (&column, block) in columns.iter().zip(values.chunks_exact_mut(n * n)) {
                 let column = column as usize;
                 // Mirrored blocks see mirrored operations: the result is symmetric to the last bit.
+                let symmetric = column == row && is_symmetric(n, block);
                 if column < row {
                     self.project_columns(column, block);
                     self.project_rows(row, block);
                 } else {
                     self.project_rows(row, block);
                     self.project_columns(column, block);
+                }
+                if symmetric {
+                    for i in 0..n {
+                        for j in 0..i {
+                            block[i * n + j] = block[j * n + i];
+                        }
+                    }
                 }
                 if column == row {
                     for q in self.basis(row) {
@@ -543,4 +551,8 @@ impl Constraints {
                 }
             });
     }
+}
+
+fn is_symmetric(n: usize, block: &[f64]) -> bool {
+    (0..n).all(|i| (0..i).all(|j| block[i * n + j] == block[j * n + i]))
 }

@@ -329,7 +329,7 @@ impl Modes<'_> {
                     .collect()
             })
             .collect();
-        self.names(null)
+        self.names(null, &scales)
     }
 
     /// Σ (A u_i)(A u_j) / d for combinations u of the projected modes.
@@ -375,7 +375,7 @@ impl Modes<'_> {
     }
 
     /// Names for a space of null vectors, given as coefficients of the (scaled) modes.
-    fn names(&self, null: Vec<Vec<f64>>) -> Vec<String> {
+    fn names(&self, null: Vec<Vec<f64>>, scales: &[f64]) -> Vec<String> {
         let mut rest = orthonormal(null);
         let count = rest.len();
         let mut names = Vec::new();
@@ -408,20 +408,24 @@ impl Modes<'_> {
                     turns = orthonormal(turns);
                 }
             }
-            names.extend(
-                turns
-                    .iter()
-                    .map(|t| format!("rotation about an axis along {}", tuple(t))),
-            );
+            names.extend(turns.iter().map(|t| {
+                format!(
+                    "rotation about an axis along {}",
+                    tuple(t, &scales[self.block.min(scales.len())..])
+                )
+            }));
         } else {
             names.extend(rest.iter().map(|r| {
                 let shift = &r[..self.block.min(r.len())];
                 let turn = turning(r);
                 let length: f64 = turn.iter().map(|t| t * t).sum();
                 match (length > ALIGNED * ALIGNED, self.rotations > 0) {
-                    (true, _) => format!("a rotation about an axis along {}", tuple(&turn)),
-                    (false, true) => format!("translation along {}", tuple(shift)),
-                    (false, false) => format!("the constant field along {}", tuple(shift)),
+                    (true, _) => format!(
+                        "a rotation about an axis along {}",
+                        tuple(&turn, &scales[self.block.min(scales.len())..])
+                    ),
+                    (false, true) => format!("translation along {}", tuple(shift, scales)),
+                    (false, false) => format!("the constant field along {}", tuple(shift, scales)),
                 }
             }));
         }
@@ -462,7 +466,9 @@ fn orthonormal(mut vectors: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     basis
 }
 
-fn tuple(v: &[f64]) -> String {
+/// Direction of a vector of scaled coefficients.
+fn tuple(v: &[f64], scales: &[f64]) -> String {
+    let v: Vec<f64> = v.iter().zip(scales).map(|(v, s)| v * s).collect();
     let length = v.iter().map(|x| x * x).sum::<f64>().sqrt();
     let parts: Vec<String> = v.iter().map(|x| format!("{:.3}", x / length)).collect();
     format!("({})", parts.join(", "))

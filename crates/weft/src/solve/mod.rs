@@ -30,3 +30,5 @@ pub use error::SolveError;
 pub use krylov::{BreakdownKind, Convergence, Krylov, KrylovOptions, Method, StopReason};
 pub use operator::LinearOperator;
 pub use precondition::{BlockJacobi, Identity, Jacobi, Preconditioner};
+
+pub(crate) use vector::norm;

@@ -68,7 +68,12 @@ impl Space {
     where
         G: Geometry + Clone + 'static,
     {
-        Space::on(Arc::new(geometry.clone()), degree, NodeFamily::Lobatto, true)
+        Space::on(
+            Arc::new(geometry.clone()),
+            degree,
+            NodeFamily::Lobatto,
+            true,
+        )
     }
 
     /// Discontinuous scalar Lagrange space: every cell has nodes of its own. Degree 0 to 6.
@@ -76,7 +81,12 @@ impl Space {
     where
         G: Geometry + Clone + 'static,
     {
-        Space::on(Arc::new(geometry.clone()), degree, NodeFamily::Lobatto, false)
+        Space::on(
+            Arc::new(geometry.clone()),
+            degree,
+            NodeFamily::Lobatto,
+            false,
+        )
     }
 
     /// Scalar Lagrange space with every choice spelt out.
@@ -220,7 +230,11 @@ impl Space {
             return Err(SpaceError::UnknownTag {
                 what: "sides or vertices",
                 name: tag.to_owned(),
-                known: if known.is_empty() { "none".to_owned() } else { known.join(", ") },
+                known: if known.is_empty() {
+                    "none".to_owned()
+                } else {
+                    known.join(", ")
+                },
             });
         }
         nodes.sort_unstable();
@@ -235,7 +249,11 @@ impl Space {
         let both = if cells[0] == cells[1] { 1 } else { 2 };
         (0..both).flat_map(move |k| {
             let nodes = self.cell_nodes(cells[k] as usize);
-            self.0.element.closure_nodes(locals[k] as usize).iter().map(move |&i| nodes[i as usize])
+            self.0
+                .element
+                .closure_nodes(locals[k] as usize)
+                .iter()
+                .map(move |&i| nodes[i as usize])
         })
     }
 
@@ -244,7 +262,9 @@ impl Space {
         let mut found = Vec::new();
         for &cell in self.0.topology.vertex_cells(vertex as usize) {
             let vertices = self.0.topology.cell_vertices(cell as usize);
-            let Some(local) = vertices.iter().position(|&v| v == vertex) else { continue };
+            let Some(local) = vertices.iter().position(|&v| v == vertex) else {
+                continue;
+            };
             for &i in self.0.element.entity_nodes(0, local) {
                 found.push(self.cell_nodes(cell as usize)[i as usize]);
             }

@@ -25,15 +25,26 @@ impl Nodes {
         let n = element.node_count();
         if !continuous {
             let count = check(cells as u64 * n as u64)?;
-            return Ok(Nodes { count, cell_nodes: (0..count as u32).collect() });
+            return Ok(Nodes {
+                count,
+                cell_nodes: (0..count as u32).collect(),
+            });
         }
         if let Some(lattice) = geometry.lattice() {
             return lattice_nodes(element.kind().dim(), element.degree(), lattice);
         }
         let kind = element.kind();
         let per = |dim: usize| element.interior_count(dim) as u64;
-        let face_count = if kind.dim() == 3 { topology.side_count() } else { 0 };
-        let edge_count = if kind.dim() > 1 && per(1) > 0 { topology.edge_count() } else { 0 };
+        let face_count = if kind.dim() == 3 {
+            topology.side_count()
+        } else {
+            0
+        };
+        let edge_count = if kind.dim() > 1 && per(1) > 0 {
+            topology.edge_count()
+        } else {
+            0
+        };
         let sizes = [
             topology.vertex_count() as u64,
             edge_count as u64 * per(1),
@@ -42,7 +53,12 @@ impl Nodes {
         ];
         let count = check(sizes.iter().sum())?;
         // Group offsets for vertices, edges, faces, interiors.
-        let mut start = [0, sizes[0], sizes[0] + sizes[1], sizes[0] + sizes[1] + sizes[2]];
+        let mut start = [
+            0,
+            sizes[0],
+            sizes[0] + sizes[1],
+            sizes[0] + sizes[1] + sizes[2],
+        ];
         if kind == CellKind::Quad {
             start[3] = sizes[0];
             start[1] = sizes[0] + sizes[3];
@@ -93,7 +109,11 @@ impl Nodes {
 }
 
 fn check(count: u64) -> Result<usize, SpaceError> {
-    if count >= u32::MAX as u64 { Err(SpaceError::TooManyNodes(count)) } else { Ok(count as usize) }
+    if count >= u32::MAX as u64 {
+        Err(SpaceError::TooManyNodes(count))
+    } else {
+        Ok(count as usize)
+    }
 }
 
 fn lattice_nodes(dim: usize, degree: usize, cells: [usize; 3]) -> Result<Nodes, SpaceError> {

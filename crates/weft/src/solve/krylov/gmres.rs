@@ -35,6 +35,7 @@ pub(super) fn cycle(
         let w = &mut new[0];
         run.a.apply(z, w);
         let before = norm(w);
+        run.size = run.size.max(before);
         let column = &mut h[j * restart..(j + 1) * restart];
         for (i, v) in old.iter().enumerate() {
             let projection = dot(v, w);
@@ -65,7 +66,7 @@ pub(super) fn cycle(
         }
         let below = if exhausted { 0.0 } else { after };
         let pivot = column[j].hypot(below);
-        if pivot <= 1e-14 * before || pivot == 0.0 {
+        if pivot <= 1e-14 * run.size || pivot == 0.0 {
             end = run.breakdown(BreakdownKind::Hessenberg);
             break;
         }

@@ -45,10 +45,10 @@ pub(super) fn cycle(run: &mut Run, x: &mut [f64], r: &mut [f64], work: &mut [Vec
             return failed(run, if delta.is_finite() { square } else { delta });
         }
         let gamma_new = square.max(0.0).sqrt();
-        size = size.max((delta * delta + gamma * gamma + gamma_new * gamma_new).sqrt());
+        size = size.max(delta.hypot(gamma_new));
         let a0 = c * delta - c_old * s * gamma;
-        // |M^(-1/2) A r| relative to |A| |r|: at rounding level x is a least-squares solution.
-        if a0.hypot(c * gamma_new) <= 1e-13 * size {
+        // |M^(-1/2) A r| relative to |A| |r|: where it vanishes x is a least-squares solution.
+        if a0.hypot(c * gamma_new) <= 1e-11 * size {
             return End::Exhausted;
         }
         let a1 = a0.hypot(gamma_new);

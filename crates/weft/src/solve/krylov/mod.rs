@@ -51,6 +51,8 @@ pub(crate) struct Run<'a> {
     pub(crate) max_iterations: usize,
     pub(crate) restart: usize,
     pub(crate) iterations: usize,
+    /// Largest |A M⁻¹ v| over the unit vectors v met so far: the size of the operator.
+    pub(crate) size: f64,
     pub(crate) history: &'a mut Vec<f64>,
 }
 
@@ -199,6 +201,7 @@ impl Krylov {
                 max_iterations,
                 restart,
                 iterations: 0,
+                size: 0.0,
                 history,
             };
             let mut previous = f64::INFINITY;

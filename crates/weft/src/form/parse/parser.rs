@@ -1,139 +1,22 @@
-//! The text syntax of expressions and forms.
-//!
-//! ```text
-//! 2*mu*inner(sym(grad(u)), sym(grad(v)))*dx + lambda*div(u)*div(v)*dx('steel')
-//! ```
-//!
-//! [`Scope`] says what names mean. Every error shows the text with a caret under its place.
+//! Recursive descent over the tokens of a text.
 
-use super::error::FormError;
-use super::expr::{Expr, Unary};
-use super::integral::{DomainKind, Form, Measure, Subset};
-use super::shape::Shape;
-use crate::field::Field;
-use crate::geometry::Geometry;
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use super::calls::{Call, FUNCTIONS, function};
+use super::tokens::{Token, error_at, tokenize};
+use super::{MAX_DEPTH, Scope};
+use crate::form::error::FormError;
+use crate::form::expr::Expr;
+use crate::form::functions::Unary;
+use crate::form::integral::{DomainKind, Form, Measure, Subset};
+use crate::form::shape::Shape;
 
-/// Nesting deeper than this is refused: it would exhaust the stack.
-const MAX_DEPTH: usize = 128;
-
-/// What the names in a text mean: expressions by name, the geometry for `x`, `n`, `dx`, and
-/// the fields that `deriv` can take.
-#[derive(Clone, Debug)]
-pub struct Scope {
-    geometry: Option<Arc<dyn Geometry>>,
-    names: BTreeMap<String, Expr>,
-    fields: BTreeMap<String, Field>,
-    degree: Option<usize>,
-}
-
-impl Scope {
-    /// Names of a geometry: `x` position, `n` normal, `h` cell size, `I` identity, `pi`.
-    pub fn new(geometry: Arc<dyn Geometry>) -> Scope {
-        let dim = geometry.space_dim();
-        let mut scope = Scope::numbers();
-        scope.names.insert("x".into(), Expr::position_in(dim));
-        scope.names.insert("n".into(), Expr::normal_in(dim));
-        scope.names.insert("h".into(), Expr::cell_size());
-        scope.names.insert("I".into(), Expr::identity(dim));
-        scope.geometry = Some(geometry);
-        scope
-    }
-
-    /// Only `pi`: for texts that are numbers.
-    pub fn numbers() -> Scope {
-        let names = BTreeMap::from([("pi".to_owned(), Expr::constant(std::f64::consts::PI))]);
-        Scope { geometry: None, names, fields: BTreeMap::new(), degree: None }
-    }
-
-    /// Give a name a meaning; it replaces an earlier one.
-    pub fn set(&mut self, name: &str, value: impl Into<Expr>) {
-        self.names.insert(name.to_owned(), value.into());
-    }
-
-    /// Name a field: its value, and something `deriv` can differentiate by.
-    pub fn set_field(&mut self, name: &str, field: &Field) {
-        self.names.insert(name.to_owned(), field.expr());
-        self.fields.insert(name.to_owned(), field.clone());
-    }
-
-    /// Quadrature degree for measures that do not give one.
-    pub fn set_degree(&mut self, degree: Option<usize>) {
-        self.degree = degree;
-    }
-
-    /// Read a form: a sum of integrals.
-    pub fn form(&self, text: &str) -> Result<Form, FormError> {
-        let mut parser = Parser::new(self, text)?;
-        match parser.whole()? {
-            Value::Form(form) => {
-                form.check()?;
-                Ok(form)
-            }
-            Value::Expr(e) if e.is_zero() => Ok(Form::zero()),
-            other => Err(parser.error(
-                0,
-                format!(
-                    "this is {}, not a sum of integrals; multiply by dx, ds or dS",
-                    other.describe()
-                ),
-            )),
-        }
-    }
-
-    /// Read an expression.
-    pub fn expression(&self, text: &str) -> Result<Expr, FormError> {
-        let mut parser = Parser::new(self, text)?;
-        match parser.whole()? {
-            Value::Expr(e) => Ok(e),
-            other => Err(parser.error(0, format!("this is {}, not an expression", other.describe()))),
-        }
-    }
-
-    /// Read an expression that is a number.
-    pub fn number(&self, text: &str) -> Result<f64, FormError> {
-        let e = self.expression(text)?;
-        e.constant_value().ok_or_else(|| {
-            let parser = Parser { scope: self, text, tokens: vec![], next: 0, depth: 0 };
-            parser.error(0, format!("`{e}` is not a number"))
-        })
-    }
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Token {
-    Number(f64),
-    Name(String),
-    Text(String),
-    Symbol(&'static str),
-    End,
-}
-
-impl Token {
-    fn describe(&self) -> String {
-        match self {
-            Token::Number(x) => format!("`{x}`"),
-            Token::Name(n) => format!("`{n}`"),
-            Token::Text(t) => format!("'{t}'"),
-            Token::Symbol(s) => format!("`{s}`"),
-            Token::End => "the end of the text".to_owned(),
-        }
-    }
-}
-
-const SYMBOLS: [&str; 18] = [
-    "**", "<=", ">=", "==", "+", "-", "*", "/", "^", "(", ")", "[", "]", ",", "<", ">", "=", ";",
-];
-
-enum Value {
+pub(super) enum Value {
     Expr(Expr),
     Form(Form),
     Measure(Measure),
 }
 
 impl Value {
-    fn describe(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         match self {
             Value::Expr(e) => format!("a {}", e.shape()),
             Value::Form(_) => "an integral".to_owned(),
@@ -142,7 +25,7 @@ impl Value {
     }
 }
 
-struct Parser<'a> {
+pub(super) struct Parser<'a> {
     scope: &'a Scope,
     text: &'a str,
     tokens: Vec<(Token, usize)>,
@@ -151,69 +34,18 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn new(scope: &'a Scope, text: &'a str) -> Result<Parser<'a>, FormError> {
-        let mut parser = Parser { scope, text, tokens: Vec::new(), next: 0, depth: 0 };
-        parser.tokenize()?;
-        Ok(parser)
+    pub(super) fn new(scope: &'a Scope, text: &'a str) -> Result<Parser<'a>, FormError> {
+        Ok(Parser {
+            scope,
+            text,
+            tokens: tokenize(text)?,
+            next: 0,
+            depth: 0,
+        })
     }
 
-    fn error(&self, position: usize, message: String) -> FormError {
-        let start = self.text[..position].rfind('\n').map_or(0, |k| k + 1);
-        let line = self.text[start..].lines().next().unwrap_or("");
-        let column = self.text[start..position].chars().count();
-        FormError::Parse {
-            message,
-            text: line.to_owned(),
-            caret: format!("{}^", " ".repeat(column)),
-            position,
-        }
-    }
-
-    fn tokenize(&mut self) -> Result<(), FormError> {
-        let text = self.text;
-        let mut at = 0;
-        'outer: while let Some(c) = text[at..].chars().next() {
-            if c.is_whitespace() {
-                at += c.len_utf8();
-                continue;
-            }
-            if c.is_ascii_digit() || c == '.' {
-                let end = number_end(text.as_bytes(), at);
-                let value = text[at..end]
-                    .parse()
-                    .map_err(|_| self.error(at, format!("`{}` is not a number", &text[at..end])))?;
-                self.tokens.push((Token::Number(value), at));
-                at = end;
-                continue;
-            }
-            if c.is_alphabetic() || c == '_' {
-                let rest = &text[at..];
-                let len = rest.find(|c: char| !(c.is_alphanumeric() || c == '_'));
-                let end = at + len.unwrap_or(rest.len());
-                self.tokens.push((Token::Name(text[at..end].to_owned()), at));
-                at = end;
-                continue;
-            }
-            if c == '\'' || c == '"' {
-                let Some(len) = text[at + 1..].find(c) else {
-                    return Err(self.error(at, format!("no closing {c} for this text")));
-                };
-                let inner = text[at + 1..at + 1 + len].to_owned();
-                self.tokens.push((Token::Text(inner), at));
-                at += len + 2;
-                continue;
-            }
-            for symbol in SYMBOLS {
-                if text[at..].starts_with(symbol) {
-                    self.tokens.push((Token::Symbol(symbol), at));
-                    at += symbol.len();
-                    continue 'outer;
-                }
-            }
-            return Err(self.error(at, format!("`{c}` has no meaning here")));
-        }
-        self.tokens.push((Token::End, text.len()));
-        Ok(())
+    pub(super) fn error(&self, position: usize, message: String) -> FormError {
+        error_at(self.text, position, message)
     }
 
     fn peek(&self) -> &Token {
@@ -248,10 +80,13 @@ impl<'a> Parser<'a> {
         Err(self.error(self.position(), message))
     }
 
-    fn whole(&mut self) -> Result<Value, FormError> {
+    pub(super) fn whole(&mut self) -> Result<Value, FormError> {
         let value = self.comparison()?;
         if *self.peek() != Token::End {
-            let message = format!("{} does not continue the expression", self.peek().describe());
+            let message = format!(
+                "{} does not continue the expression",
+                self.peek().describe()
+            );
             return Err(self.error(self.position(), message));
         }
         Ok(value)
@@ -275,7 +110,9 @@ impl<'a> Parser<'a> {
     fn comparison(&mut self) -> Result<Value, FormError> {
         let left = self.sum()?;
         let position = self.position();
-        let Token::Symbol(sign) = *self.peek() else { return Ok(left) };
+        let Token::Symbol(sign) = *self.peek() else {
+            return Ok(left);
+        };
         if !["<", "<=", ">", ">=", "=="].contains(&sign) {
             return Ok(left);
         }
@@ -313,8 +150,7 @@ impl<'a> Parser<'a> {
                     self.checked_form(if minus { a - b } else { a + b }, position)?
                 }
                 (a, b) => {
-                    let message =
-                        format!("cannot add {} and {}", a.describe(), b.describe());
+                    let message = format!("cannot add {} and {}", a.describe(), b.describe());
                     return Err(self.error(position, message));
                 }
             };
@@ -371,9 +207,7 @@ impl<'a> Parser<'a> {
             match self.signed()? {
                 Value::Expr(e) => self.checked(-e, position),
                 Value::Form(f) => self.checked_form(-f, position),
-                Value::Measure(_) => {
-                    Err(self.error(position, "a measure has no sign".to_owned()))
-                }
+                Value::Measure(_) => Err(self.error(position, "a measure has no sign".to_owned())),
             }
         } else if self.accept("+") {
             self.signed()
@@ -467,8 +301,9 @@ impl<'a> Parser<'a> {
         let e = match first {
             Shape::Vector(columns) if parts.iter().all(|p| p.shape() == first) => {
                 let rows = parts.len();
-                let entries =
-                    parts.iter().flat_map(|p| (0..columns).map(move |c| p.component(c)));
+                let entries = parts
+                    .iter()
+                    .flat_map(|p| (0..columns).map(move |c| p.component(c)));
                 Expr::tensor(Shape::Matrix(rows, columns), entries.collect())
             }
             _ => Expr::tensor(Shape::Vector(parts.len()), parts),
@@ -607,9 +442,13 @@ impl<'a> Parser<'a> {
         names: &[Option<String>],
         position: usize,
     ) -> Result<Value, FormError> {
-        let field = names.get(1).and_then(|n| self.scope.fields.get(n.as_ref()?)).cloned();
+        let field = names
+            .get(1)
+            .and_then(|n| self.scope.fields.get(n.as_ref()?))
+            .cloned();
         let Some(field) = field.filter(|_| names.len() == 3) else {
-            let message = "`deriv` takes an expression or form, the name of a field, and a direction";
+            let message =
+                "`deriv` takes an expression or form, the name of a field, and a direction";
             return Err(self.error(position, message.to_owned()));
         };
         match (form, arguments.as_slice()) {
@@ -620,109 +459,4 @@ impl<'a> Parser<'a> {
             _ => Err(self.error(position, "`deriv` takes three arguments".to_owned())),
         }
     }
-}
-
-fn number_end(bytes: &[u8], mut at: usize) -> usize {
-    let digits = |mut k: usize| {
-        while k < bytes.len() && bytes[k].is_ascii_digit() {
-            k += 1;
-        }
-        k
-    };
-    at = digits(at);
-    if bytes.get(at) == Some(&b'.') {
-        at = digits(at + 1);
-    }
-    if matches!(bytes.get(at), Some(b'e' | b'E')) {
-        let sign = matches!(bytes.get(at + 1), Some(b'+' | b'-')) as usize;
-        let end = digits(at + 1 + sign);
-        if end > at + 1 + sign {
-            at = end;
-        }
-    }
-    at
-}
-
-enum Call {
-    Unknown,
-    Count(usize),
-}
-
-/// Functions of expressions and how many arguments each takes.
-const FUNCTIONS: [(&str, usize); 28] = [
-    ("grad", 1),
-    ("div", 1),
-    ("curl", 1),
-    ("sym", 1),
-    ("skew", 1),
-    ("dev", 1),
-    ("tr", 1),
-    ("det", 1),
-    ("inv", 1),
-    ("transpose", 1),
-    ("norm", 1),
-    ("inside", 1),
-    ("outside", 1),
-    ("jump", 1),
-    ("avg", 1),
-    ("inner", 2),
-    ("dot", 2),
-    ("outer", 2),
-    ("cross", 2),
-    ("min", 2),
-    ("max", 2),
-    ("pow", 2),
-    ("less", 2),
-    ("less_equal", 2),
-    ("equal", 2),
-    ("select", 3),
-    ("deriv", 3),
-    ("identity", 1),
-];
-
-fn function(name: &str, a: &[Expr]) -> Result<Expr, Call> {
-    if let Some((_, u)) = Unary::NAMED.iter().find(|(n, _)| *n == name) {
-        return if a.len() == 1 { Ok(a[0].unary(*u)) } else { Err(Call::Count(1)) };
-    }
-    let Some(&(_, count)) = FUNCTIONS.iter().find(|(n, _)| *n == name) else {
-        return Err(Call::Unknown);
-    };
-    if a.len() != count {
-        return Err(Call::Count(count));
-    }
-    Ok(match name {
-        "grad" => a[0].grad(),
-        "div" => a[0].div(),
-        "curl" => a[0].curl(),
-        "sym" => a[0].sym(),
-        "skew" => a[0].skew(),
-        "dev" => a[0].dev(),
-        "tr" => a[0].trace(),
-        "det" => a[0].det(),
-        "inv" => a[0].inverse(),
-        "transpose" => a[0].transpose(),
-        "norm" => a[0].norm(),
-        "inside" => a[0].inside(),
-        "outside" => a[0].outside(),
-        "jump" => a[0].jump(),
-        "avg" => a[0].avg(),
-        "inner" => a[0].inner(&a[1]),
-        "dot" => a[0].dot(&a[1]),
-        "outer" => a[0].outer(&a[1]),
-        "cross" => a[0].cross(&a[1]),
-        "min" => a[0].min(&a[1]),
-        "max" => a[0].max(&a[1]),
-        "pow" => a[0].pow(&a[1]),
-        "less" => a[0].less(&a[1]),
-        "less_equal" => a[0].less_equal(&a[1]),
-        "equal" => a[0].equal(&a[1]),
-        "select" => Expr::select(&a[0], &a[1], &a[2]),
-        "identity" => match a[0].constant_value() {
-            Some(n) if n.fract() == 0.0 && (1.0..=4.0).contains(&n) => Expr::identity(n as usize),
-            _ => Expr::invalid(FormError::Arguments(
-                "identity(n) takes a whole number from 1 to 4".to_owned(),
-            )),
-        },
-        _ => return Err(Call::Unknown),
-    })
 }

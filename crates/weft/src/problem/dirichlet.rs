@@ -1,0 +1,246 @@
+//! Dirichlet conditions: values prescribed on tagged parts of the boundary.
+
+use super::ProblemError;
+use crate::assemble::PointPlan;
+use crate::form::{Expr, Shape};
+use crate::solve::Constraints;
+use crate::space::{Space, ValueKind};
+
+/// Cosine of the angle between normals above which they count as one direction: facets of a
+/// smooth surface prescribe their mean normal, an edge between faces prescribes both.
+const SAME_NORMAL: f64 = 0.85;
+
+#[derive(Clone, Debug)]
+enum Part {
+    Whole,
+    Component(usize),
+    Normal,
+}
+
+/// A prescribed value on sides or vertices of one name. The value is the whole value, one
+/// component, or the component along the outward normal.
+#[derive(Clone, Debug)]
+pub struct Dirichlet {
+    space: Space,
+    tag: Option<String>,
+    part: Part,
+    value: Expr,
+}
+
+impl Dirichlet {
+    /// Prescribe zero on the sides (or vertices) called `tag`; change what and how much with
+    /// the methods below.
+    pub fn on(space: &Space, tag: &str) -> Result<Dirichlet, ProblemError> {
+        // Asked for now, so that a misspelt name is reported here.
+        space.tagged_nodes(tag)?;
+        Ok(Dirichlet {
+            space: space.clone(),
+            tag: Some(tag.to_owned()),
+            part: Part::Whole,
+            value: Expr::zero(space.shape()),
+        })
+    }
+
+    /// Prescribe zero on the whole boundary.
+    pub fn on_boundary(space: &Space) -> Dirichlet {
+        Dirichlet {
+            space: space.clone(),
+            tag: None,
+            part: Part::Whole,
+            value: Expr::zero(space.shape()),
+        }
+    }
+
+    /// Prescribe one component of a vector. Call before [`Dirichlet::value`].
+    pub fn component(mut self, component: usize) -> Result<Dirichlet, ProblemError> {
+        match self.space.value() {
+            ValueKind::Vector(n) if component < n => {}
+            other => {
+                return Err(ProblemError::Mismatch(format!(
+                    "component {component} cannot be prescribed: the unknown is a {}",
+                    other.shape()
+                )));
+            }
+        }
+        self.part = Part::Component(component);
+        self.value = Expr::zero(Shape::Scalar);
+        Ok(self)
+    }
+
+    /// Prescribe the component along the outward normal. Call before [`Dirichlet::value`].
+    pub fn normal(mut self) -> Result<Dirichlet, ProblemError> {
+        let dim = self.space.geometry().space_dim();
+        if self.space.value() != ValueKind::Vector(dim) {
+            return Err(ProblemError::Mismatch(format!(
+                "the normal component cannot be prescribed: the unknown is a {}, not a vector of {dim}",
+                self.space.shape()
+            )));
+        }
+        self.part = Part::Normal;
+        self.value = Expr::zero(Shape::Scalar);
+        Ok(self)
+    }
+
+    /// Prescribe this value: an expression of the position, of parameters and fields. A scalar
+    /// given for a vector or matrix holds for each component.
+    pub fn value(mut self, value: impl Into<Expr>) -> Result<Dirichlet, ProblemError> {
+        let value = value.into();
+        value.check()?;
+        let wanted = match self.part {
+            Part::Whole => self.space.shape(),
+            _ => Shape::Scalar,
+        };
+        self.value = if value.shape() == wanted {
+            value
+        } else if value.shape().is_scalar() {
+            Expr::tensor(wanted, vec![value; wanted.len()])
+        } else {
+            return Err(ProblemError::Mismatch(format!(
+                "the prescribed value `{value}` is a {}, the unknown takes a {wanted}",
+                value.shape()
+            )));
+        };
+        self.value.check()?;
+        Ok(self)
+    }
+
+    /// The space of the condition.
+    pub fn space(&self) -> &Space {
+        &self.space
+    }
+
+    fn sides(&self) -> Vec<u32> {
+        match &self.tag {
+            Some(tag) => {
+                let tags = self.space.geometry().tags();
+                tags.sides(tag).unwrap_or_default().to_vec()
+            }
+            None => self.space.topology().boundary_sides().to_vec(),
+        }
+    }
+
+    fn nodes(&self) -> Result<Vec<u32>, ProblemError> {
+        match &self.tag {
+            Some(tag) => Ok(self.space.tagged_nodes(tag)?),
+            None => {
+                let sides = self.space.topology().boundary_sides();
+                let mut nodes: Vec<u32> = sides
+                    .iter()
+                    .flat_map(|&s| self.space.side_nodes(s as usize))
+                    .collect();
+                nodes.sort_unstable();
+                nodes.dedup();
+                Ok(nodes)
+            }
+        }
+    }
+
+    /// Add the condition, with its value as it is now.
+    pub fn apply(&self, constraints: &mut Constraints) -> Result<(), ProblemError> {
+        let space = &self.space;
+        let nodes = self.nodes()?;
+        let len = self.value.shape().len();
+        let values = self.values_at(&nodes)?;
+        let at = |k: usize| &values[k * len..(k + 1) * len];
+        match self.part {
+            Part::Whole => {
+                let kind = space.value();
+                let mut dofs = vec![0.0; space.components()];
+                for (k, &node) in nodes.iter().enumerate() {
+                    for (dof, out) in dofs.iter_mut().enumerate() {
+                        let (component, factor) = kind.component_of(dof);
+                        *out = factor * at(k)[component];
+                    }
+                    constraints.constrain_node(node as usize, &dofs)?;
+                }
+            }
+            Part::Component(component) => {
+                for (k, &node) in nodes.iter().enumerate() {
+                    constraints.constrain_component(node as usize, component, at(k)[0])?;
+                }
+            }
+            Part::Normal => {
+                let dim = space.geometry().space_dim();
+                for (k, directions) in self.normals(&nodes).iter().enumerate() {
+                    for n in directions {
+                        constraints.constrain_direction(nodes[k] as usize, &n[..dim], at(k)[0])?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Values at nodes, from the cell of smallest number that has each.
+    fn values_at(&self, nodes: &[u32]) -> Result<Vec<f64>, ProblemError> {
+        let space = &self.space;
+        let len = self.value.shape().len();
+        let mut out = vec![0.0; nodes.len() * len];
+        if self.value.is_zero() {
+            return Ok(out);
+        }
+        let mut plan = PointPlan::new(&self.value, space.geometry(), space.element().nodes())?;
+        let mut all = vec![0.0; plan.len()];
+        plan.evaluate(&mut all)?;
+        let per_cell = space.nodes_per_cell();
+        for cell in (0..space.topology().cell_count()).rev() {
+            for (i, node) in space.cell_nodes(cell).iter().enumerate() {
+                if let Ok(k) = nodes.binary_search(node) {
+                    let from = (cell * per_cell + i) * len;
+                    out[k * len..(k + 1) * len].copy_from_slice(&all[from..from + len]);
+                }
+            }
+        }
+        if let Some(k) = out.iter().position(|v| !v.is_finite()) {
+            return Err(ProblemError::Mismatch(format!(
+                "the prescribed value `{}` is {} at node {}",
+                self.value,
+                out[k],
+                nodes[k / len]
+            )));
+        }
+        Ok(out)
+    }
+
+    /// Unit normals at each node, averaged over sides that nearly agree.
+    fn normals(&self, nodes: &[u32]) -> Vec<Vec<[f64; 3]>> {
+        let space = &self.space;
+        let geometry = space.geometry();
+        let topology = space.topology();
+        let kind = topology.cell_kind();
+        let mut sums: Vec<Vec<[f64; 3]>> = vec![Vec::new(); nodes.len()];
+        for side in self.sides() {
+            let cell = topology.side_cells(side as usize)[0] as usize;
+            let local = topology.side_locals(side as usize)[0] as usize;
+            let cell_nodes = space.cell_nodes(cell);
+            for &i in space.element().closure_nodes(local) {
+                let Ok(k) = nodes.binary_search(&cell_nodes[i as usize]) else {
+                    continue;
+                };
+                let xi = space.element().nodes()[i as usize];
+                let frame = crate::geometry::frame_at(&**geometry, cell, xi);
+                // Weighted by the side's area density.
+                let n = frame
+                    .push_gradient(kind.side_normal(local))
+                    .map(|c| c * frame.measure);
+                let same = sums[k].iter_mut().find(|s| {
+                    let dot: f64 = (0..3).map(|d| s[d] * n[d]).sum();
+                    dot > SAME_NORMAL * length(s) * length(&n)
+                });
+                match same {
+                    Some(sum) => (0..3).for_each(|d| sum[d] += n[d]),
+                    None => sums[k].push(n),
+                }
+            }
+        }
+        for sum in sums.iter_mut().flatten() {
+            let l = length(sum);
+            *sum = sum.map(|c| c / l);
+        }
+        sums
+    }
+}
+
+fn length(v: &[f64; 3]) -> f64 {
+    v.iter().map(|c| c * c).sum::<f64>().sqrt()
+}
