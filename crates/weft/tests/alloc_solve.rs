@@ -118,3 +118,28 @@ fn constraints_and_updates_allocate_nothing() {
         assert_eq!(count, 0);
     });
 }
+
+#[cfg(feature = "direct")]
+#[test]
+fn repeated_direct_solves_allocate_nothing() {
+    use weft::solve::{DirectKind, DirectSolver};
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(1)
+        .build()
+        .unwrap();
+    pool.install(|| {
+        for n in [50, 3000] {
+            let a = chain(n, 2);
+            for kind in [DirectKind::Cholesky, DirectKind::Ldlt, DirectKind::Lu] {
+                let solver = DirectSolver::new(&a, kind).unwrap();
+                let rhs = vec![1.0; 2 * n];
+                let mut x = vec![0.0; 2 * n];
+                solver.solve(&rhs, &mut x).unwrap();
+                let count = allocations(|| {
+                    solver.solve(&rhs, &mut x).unwrap();
+                });
+                assert_eq!(count, 0, "{kind}, {n} nodes");
+            }
+        }
+    });
+}

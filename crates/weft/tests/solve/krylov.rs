@@ -328,7 +328,7 @@ fn bad_input_is_named() {
         SolveError::NotSquare { .. }
     ));
     assert!(Jacobi::new(&wide).is_err() && BlockJacobi::new(&wide).is_err());
-    for (tolerance, restart) in [(-1.0, 5), (f64::NAN, 5), (1e-8, 0)] {
+    for (tolerance, restart) in [(-1.0, 5), (f64::NAN, 5), (1e-8, 0), (1e-8, usize::MAX)] {
         let options = KrylovOptions {
             tolerance,
             restart,
@@ -447,4 +447,23 @@ fn operators_may_be_matrix_free() {
         .solve(&Doubled(4), &Identity, &[2.0, 4.0, 6.0, 8.0], &mut x)
         .unwrap();
     assert_eq!(x, [1.0, 2.0, 3.0, 4.0]);
+}
+
+/// Time of each method on 97 336 unknowns; run with `--release -- --ignored --nocapture times_of`.
+#[test]
+#[ignore = "a measurement"]
+fn times_of_krylov_solves() {
+    let a = laplacian_dirichlet([46, 46, 46]);
+    let rhs = vector(a.rows(), 1);
+    let jacobi = Jacobi::new(&a).unwrap();
+    for method in METHODS {
+        let mut solver = krylov(method, 1e-10);
+        for _ in 0..2 {
+            let mut x = vec![0.0; a.rows()];
+            let start = std::time::Instant::now();
+            let report = solver.solve(&a, &jacobi, &rhs, &mut x).unwrap();
+            let seconds = start.elapsed().as_secs_f64();
+            println!("{method}: {} iterations, {seconds:.3} s", report.iterations);
+        }
+    }
 }

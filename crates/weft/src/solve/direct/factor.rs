@@ -157,6 +157,11 @@ impl Factor {
         }
     }
 
+    /// Makes solves fail until the next factorisation.
+    pub(super) fn invalidate(&mut self) {
+        self.valid = false;
+    }
+
     /// Numeric factorisation of `scalar`; `block` serves to name a row.
     fn factorise(&mut self, block: usize) -> Result<(), SolveError> {
         let n = self.scalar.size();

@@ -205,6 +205,7 @@ impl Krylov {
                 history,
             };
             let mut previous = f64::INFINITY;
+            let mut best = f64::INFINITY;
             let mut slow_cycles = 0;
             let mut pending: Option<StopReason> = None;
             loop {
@@ -235,11 +236,12 @@ impl Krylov {
                     reason = StopReason::MaxIterations;
                     break;
                 }
-                slow_cycles = if residual > SLOW * previous {
-                    slow_cycles + 1
+                if residual <= SLOW * best {
+                    best = residual;
+                    slow_cycles = 0;
                 } else {
-                    0
-                };
+                    slow_cycles += 1;
+                }
                 if slow_cycles == SLOW_CYCLES {
                     reason = StopReason::Stagnated {
                         iteration: run.iterations,
@@ -284,7 +286,7 @@ impl Krylov {
 const INSIDE_POOL: usize = 10_000;
 /// Entries reserved for the history; longer ones grow in the first solve.
 const HISTORY_RESERVE: usize = 4096;
-/// A cycle is slow if it leaves more than this part of the residual it began with.
+/// A cycle is slow if it leaves more than this part of the smallest residual before it.
 const SLOW: f64 = 0.999;
 /// So many slow cycles in a row are stagnation.
 const SLOW_CYCLES: usize = 3;

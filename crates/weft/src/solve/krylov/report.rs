@@ -40,9 +40,12 @@ pub struct KrylovOptions {
     /// Limit on iterations (products with A; BiCGSTAB: pairs of them). Default `None`: the number of
     /// unknowns, at least 1000.
     pub max_iterations: Option<usize>,
-    /// Iterations after which GMRES starts anew. Default 50.
+    /// Iterations after which GMRES starts anew, at most 10000. Default 50.
     pub restart: usize,
 }
+
+/// Largest restart: the triangular factor of GMRES takes its square.
+const MAX_RESTART: usize = 10_000;
 
 impl Default for KrylovOptions {
     fn default() -> KrylovOptions {
@@ -67,11 +70,12 @@ impl KrylovOptions {
                 });
             }
         }
-        if self.restart == 0 {
-            let accepted = "it must be at least 1";
+        if !(1..=MAX_RESTART).contains(&self.restart) {
+            let accepted = "it must be between 1 and 10000";
+            let value = self.restart as f64;
             return Err(SolveError::Option {
                 name: "restart",
-                value: 0.0,
+                value,
                 accepted,
             });
         }
