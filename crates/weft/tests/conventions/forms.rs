@@ -139,3 +139,16 @@ fn every_function_and_name_of_the_language_is_in_the_reference() {
         assert!(examples.iter().any(|(code, _)| uses(code)), "no example of `{name}`");
     }
 }
+
+#[test]
+fn the_program_in_the_readme_is_the_example() {
+    let root = super::docs().join("..");
+    let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap();
+    let readme = read("README.md");
+    let (_, rest) = readme.split_once("```rust\n").unwrap();
+    let (shown, _) = rest.split_once("```").unwrap();
+    let example = read("crates/weft-io/examples/bracket.rs");
+    let code: Vec<&str> = example.lines().skip_while(|l| l.starts_with("//!")).collect();
+    assert_eq!(shown.trim(), code.join("\n").trim());
+    assert!(shown.lines().count() <= 25);
+}
