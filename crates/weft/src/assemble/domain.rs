@@ -8,16 +8,25 @@
 use super::error::AssembleError;
 use super::lanes::LANES;
 use crate::form::{DomainKind, FormError, Measure, Subset};
-use crate::geometry::{GeometryMap, Topology};
+use crate::geometry::{GeometryMap, SideMap, Topology};
 use std::collections::BTreeMap;
 
-/// How the cells of a block see their side.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// How the cells of a block see their side: the inner cell, and the outer one of interior
+/// sides; nothing for cells.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct GroupKey {
-    /// Local side of the inner cell, if the elements are sides.
-    pub side: Option<u8>,
-    /// Local vertices of the side in the outer cell, in the order of the inner cell's side.
-    pub outside: Option<Vec<u8>>,
+    pub maps: Vec<SideMap>,
+}
+
+impl GroupKey {
+    /// Numbers that order keys; any order does, as long as it is always the same.
+    fn bits(&self) -> Vec<u64> {
+        let numbers = self
+            .maps
+            .iter()
+            .flat_map(|m| m.origin.into_iter().chain(m.axes.into_iter().flatten()));
+        numbers.map(f64::to_bits).collect()
+    }
 }
 
 /// Up to eight elements of one group. Unused lanes repeat the last element.
@@ -92,8 +101,9 @@ fn select(measure: &Measure, topology: &Topology) -> Result<Vec<u32>, AssembleEr
                         "no group of {what}s is called \"{name}\"; the mesh has {known}{hint}"
                     )));
                 };
+                let before = all.len();
                 all.extend(group.iter().copied().filter(|&e| of_kind(e)));
-                if all.is_empty() && !group.is_empty() {
+                if all.len() == before && !group.is_empty() {
                     return Err(domain(format!(
                         "the sides called \"{name}\" lie {}; use {} for them",
                         if measure.kind == DomainKind::BoundarySides {
@@ -121,13 +131,22 @@ fn select(measure: &Measure, topology: &Topology) -> Result<Vec<u32>, AssembleEr
             }
             all
         }
+        Subset::Masked(mask) => {
+            if mask.len() != total {
+                return Err(domain(format!(
+                    "the mask has {} entries; the geometry has {total} {what}s",
+                    mask.len()
+                )));
+            }
+            (0..total as u32).filter(|&e| mask[e as usize]).collect()
+        }
     };
     if let Some(&bad) = elements.iter().find(|&&e| e as usize >= total) {
         return Err(domain(format!(
             "{what} {bad} does not exist; the geometry has {total} {what}s"
         )));
     }
-    if let (Subset::Listed(_), Some(bad)) =
+    if let (Subset::Listed(_) | Subset::Masked(_), Some(bad)) =
         (&measure.subset, elements.iter().find(|&&e| !of_kind(e)))
     {
         return Err(domain(format!(
@@ -194,62 +213,45 @@ pub(crate) fn elements(measure: &Measure) -> Result<Elements, AssembleError> {
     let topology = measure.geometry.topology();
     let selected = select(measure, &topology)?;
     let codes = morton(&measure.geometry.map(), topology.cell_count());
-    let kind = topology.cell_kind();
 
     // (group, code, element) sorts into blocks.
-    let mut keys: BTreeMap<GroupKey, u16> = BTreeMap::new();
-    let mut keyed: Vec<(GroupKey, u32)> = Vec::new();
     let plain = measure.kind == DomainKind::Cells;
+    let mut keys: BTreeMap<Vec<u64>, (u16, GroupKey)> = BTreeMap::new();
+    let mut order: Vec<(u16, u64, u32)> = Vec::with_capacity(selected.len());
     if plain {
-        keys.insert(
-            GroupKey {
-                side: None,
-                outside: None,
-            },
-            0,
-        );
+        keys.insert(Vec::new(), (0, GroupKey::default()));
+        order.extend(selected.iter().map(|&c| (0, codes[c as usize], c)));
     } else {
+        let seen = if measure.kind == DomainKind::InteriorSides {
+            2
+        } else {
+            1
+        };
+        let mut keyed = Vec::with_capacity(selected.len());
         for &side in &selected {
-            let [inner, outer] = topology.side_cells(side as usize);
-            let [local, outer_local] = topology.side_locals(side as usize);
-            let outside = (measure.kind == DomainKind::InteriorSides).then(|| {
-                let vertices = topology.cell_vertices(inner as usize);
-                let other = topology.cell_vertices(outer as usize);
-                let outer_side = kind.side_vertices(outer_local as usize);
-                kind.side_vertices(local as usize)
-                    .iter()
-                    .map(|&v| {
-                        let id = vertices[v as usize];
-                        let at = outer_side.iter().find(|&&w| other[w as usize] == id);
-                        at.copied().unwrap_or(outer_side[0])
-                    })
-                    .collect()
-            });
+            let maps = measure.geometry.side_maps(&topology, side as usize);
             let key = GroupKey {
-                side: Some(local),
-                outside,
+                maps: maps[..seen].to_vec(),
             };
-            keys.insert(key.clone(), 0);
-            keyed.push((key, side));
+            let bits = key.bits();
+            keys.entry(bits.clone()).or_insert((0, key));
+            keyed.push((bits, side));
         }
+        if keys.len() > u16::MAX as usize {
+            return Err(AssembleError::Form(FormError::Domain(format!(
+                "the sides are seen in {} different ways; at most {} are supported",
+                keys.len(),
+                u16::MAX
+            ))));
+        }
+        for (number, (group, _)) in keys.values_mut().enumerate() {
+            *group = number as u16;
+        }
+        order.extend(keyed.iter().map(|(bits, side)| {
+            let cell = topology.side_cells(*side as usize)[0];
+            (keys[bits].0, codes[cell as usize], *side)
+        }));
     }
-    for (number, group) in keys.values_mut().enumerate() {
-        *group = number as u16;
-    }
-    let mut order: Vec<(u16, u64, u32)> = if plain {
-        selected
-            .iter()
-            .map(|&c| (0, codes[c as usize], c))
-            .collect()
-    } else {
-        keyed
-            .iter()
-            .map(|(key, side)| {
-                let cell = topology.side_cells(*side as usize)[0];
-                (keys[key], codes[cell as usize], *side)
-            })
-            .collect()
-    };
     order.sort_unstable();
 
     let mut blocks = Vec::with_capacity(order.len().div_ceil(LANES));
@@ -275,7 +277,7 @@ pub(crate) fn elements(measure: &Measure) -> Result<Elements, AssembleError> {
         }
     }
     Ok(Elements {
-        groups: keys.into_keys().collect(),
+        groups: keys.into_values().map(|(_, key)| key).collect(),
         blocks,
     })
 }

@@ -4,7 +4,7 @@ use super::domain::{self, Block};
 use super::error::AssembleError;
 use super::lanes::LANES;
 use super::scatter::{self, Colours};
-use crate::element::{Lagrange, Quadrature, Tabulation, map_to_cell};
+use crate::element::{CellKind, Lagrange, Quadrature, Tabulation};
 use crate::form::lower::{Coefficient, Input, Operand, Program, Slot, lower};
 use crate::form::{DomainKind, FormError, Integral, SideOf};
 use crate::geometry::{Geometry, Topology, map_element};
@@ -173,8 +173,12 @@ impl IntegralPlan {
             source,
         };
         let degree = measure.degree.unwrap_or_else(|| {
-            crate::form::estimate_degree(&integral.integrand, map.degree)
-                + curvature_degree(map.degree)
+            let estimate = crate::form::estimate_degree(&integral.integrand, map.degree);
+            let measure = match program.test {
+                Some(_) => curvature_degree(map.degree),
+                None => measure_degree(element_kind, map.degree),
+            };
+            estimate.saturating_add(measure)
         });
         let (rule_points, weights) = match points {
             Points::Quadrature => {
@@ -191,17 +195,13 @@ impl IntegralPlan {
         for key in &elements.groups {
             let mut tables = Vec::with_capacity(sides);
             for side in 0..sides {
-                let at = match (key.side, &key.outside, side) {
-                    (None, ..) => rule_points.clone(),
-                    (Some(local), _, 0) => {
-                        map_to_cell(kind, kind.side_vertices(local as usize), &rule_points)
-                    }
-                    (_, Some(outside), _) => map_to_cell(kind, outside, &rule_points),
-                    (Some(_), None, _) => unreachable!("interior sides have an outside"),
+                let at: Vec<[f64; 3]> = match key.maps.get(side) {
+                    None => rule_points.clone(),
+                    Some(map) => rule_points.iter().map(|&p| map.apply(p)).collect(),
                 };
                 tables.push(side_tables(&program, &map_basis, &at));
             }
-            let normal = key.side.map(|local| kind.side_normal(local as usize));
+            let normal = key.maps.first().map(|map| map.normal(kind));
             groups.push(Group {
                 normal,
                 sides: tables,
@@ -321,6 +321,16 @@ impl IntegralPlan {
 /// Curved maps make integrands rational; this many degrees more keep their error small.
 fn curvature_degree(map_degree: usize) -> usize {
     2 * (map_degree - 1)
+}
+
+/// Degree of the measure density det J. Functionals count it, so that volumes are exact;
+/// matrices and vectors, where a few points more cost much, do not.
+fn measure_degree(kind: CellKind, map_degree: usize) -> usize {
+    match (kind.dim(), kind.is_tensor()) {
+        (0, _) => 0,
+        (dim, true) => dim * map_degree - 1,
+        (dim, false) => dim * (map_degree - 1),
+    }
 }
 
 fn side_tables(program: &Program, map_basis: &Lagrange, at: &[[f64; 3]]) -> SideTables {

@@ -86,7 +86,7 @@ impl Expr {
     /// Power of scalars.
     pub fn pow(&self, exponent: impl Into<Expr>) -> Expr {
         let exponent = exponent.into();
-        if exponent.constant_value() == Some(1.0) {
+        if self.shape().is_scalar() && exponent.constant_value() == Some(1.0) {
             return self.clone();
         }
         Expr::scalar_binary(Binary::Pow, "pow", self, &exponent)

@@ -10,6 +10,10 @@ use crate::field::Field;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Parts of an expression that is still differentiated. Repeated derivatives multiply the
+/// parts, so a short text could otherwise fill the memory.
+const MAX_NODES: usize = 50_000;
+
 /// Derivative at a leaf; `None` stands for zero.
 type Seed<'a> = dyn Fn(&Expr) -> Option<Expr> + 'a;
 
@@ -26,6 +30,11 @@ impl Chain<'_> {
     fn derive(&mut self, e: &Expr) -> Expr {
         if let Some(d) = self.done.get(&address(e)) {
             return d.clone();
+        }
+        if self.done.len() >= MAX_NODES {
+            return Expr::invalid(FormError::TooLarge(format!(
+                "only expressions of up to {MAX_NODES} parts are differentiated"
+            )));
         }
         let d = self.rule(e);
         self.done.insert(address(e), d.clone());
@@ -208,15 +217,17 @@ fn space_dim(e: &Expr, seen: &mut HashMap<usize, Option<usize>>) -> Option<usize
         Op::Position | Op::Normal => Some(e.shape().len()),
         Op::Argument(_, s) => Some(s.geometry().space_dim()),
         Op::Field(f) => Some(f.space().geometry().space_dim()),
-        _ => children(e).into_iter().find_map(|c| space_dim(c, seen)),
+        _ => children(e.op())
+            .into_iter()
+            .find_map(|c| space_dim(c, seen)),
     };
     seen.insert(address(e), found);
     found
 }
 
 /// Direct sub-expressions.
-pub(crate) fn children(e: &Expr) -> Vec<&Expr> {
-    match e.op() {
+pub(crate) fn children(op: &Op) -> Vec<&Expr> {
+    match op {
         Op::Zero
         | Op::Constant(_)
         | Op::Param(_)
@@ -287,6 +298,7 @@ impl Expr {
                 Op::Gradient(_) | Op::Partial(..) => {
                     Some(leaf.unavailable("a second derivative of a discrete function"))
                 }
+                Op::Normal => Some(leaf.unavailable("a derivative of the normal")),
                 _ => None,
             }
         };

@@ -102,7 +102,7 @@ impl Estimate {
                 }
             }
             Op::Select(_, y, n) => self.degree(y).max(self.degree(n)),
-            _ => children(e)
+            _ => children(e.op())
                 .into_iter()
                 .map(|c| self.degree(c))
                 .max()

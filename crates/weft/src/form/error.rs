@@ -55,6 +55,9 @@ pub enum FormError {
         /// Where.
         expression: String,
     },
+    /// An expression grew past what can be worked with; says what the limit is.
+    #[error("{0}; store parts of it in fields, or use a native function")]
+    TooLarge(String),
     /// The form has the wrong arguments for the request.
     #[error("{0}")]
     Arguments(String),

@@ -5,6 +5,7 @@
 //! wrong operation makes an *invalid* node that carries its error; everything built on it
 //! carries the same error, and the first fallible use reports it.
 
+use super::calculus::children;
 use super::error::FormError;
 use super::functions::{Binary, Unary};
 use super::native::NativeFunction;
@@ -127,10 +128,31 @@ pub(crate) struct Node {
     pub op: Op,
     pub shape: Shape,
     pub held: Held,
+    /// Operations on the longest path to a leaf.
+    depth: usize,
 }
+
+/// Longest path in a graph: what walks it recurses, and the stack is finite.
+const MAX_DEPTH: usize = 1000;
+
 impl Expr {
     pub(crate) fn make(op: Op, shape: Shape, held: Held) -> Expr {
-        Expr(Arc::new(Node { op, shape, held }))
+        let depth = 1 + children(&op)
+            .into_iter()
+            .map(|c| c.0.depth)
+            .max()
+            .unwrap_or(0);
+        if depth > MAX_DEPTH {
+            return Expr::invalid(FormError::TooLarge(format!(
+                "an expression holds at most {MAX_DEPTH} operations inside one another"
+            )));
+        }
+        Expr(Arc::new(Node {
+            op,
+            shape,
+            held,
+            depth,
+        }))
     }
 
     pub(super) fn leaf(op: Op, shape: Shape) -> Expr {
@@ -367,11 +389,15 @@ impl Expr {
 }
 
 pub(super) fn mixed(a: &Expr, b: &Expr) -> FormError {
+    let (left_has, mut right_has) = (a.held().describe(), b.held().describe().to_owned());
+    if right_has == left_has {
+        right_has.push_str(", of another space");
+    }
     FormError::MixedSum {
         left: a.to_string(),
-        left_has: a.held().describe().to_owned(),
+        left_has: left_has.to_owned(),
         right: b.to_string(),
-        right_has: b.held().describe().to_owned(),
+        right_has,
     }
 }
 

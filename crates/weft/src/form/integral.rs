@@ -28,6 +28,8 @@ pub enum Subset {
     /// Those listed: cell or side numbers of the geometry. The list is owned, so it cannot
     /// dangle.
     Listed(Arc<[u32]>),
+    /// Those whose entry is true; one entry for each cell or side of the geometry.
+    Masked(Arc<[bool]>),
 }
 
 /// Where to integrate, and how finely.
@@ -80,11 +82,9 @@ impl Measure {
     }
 
     /// Only elements whose entry in the mask is true; one entry for each cell or side.
-    pub fn masked(self, mask: &[bool]) -> Measure {
-        let listed: Vec<u32> = (0..mask.len() as u32)
-            .filter(|&k| mask[k as usize])
-            .collect();
-        self.listed(listed)
+    pub fn masked(mut self, mask: impl Into<Arc<[bool]>>) -> Measure {
+        self.subset = Subset::Masked(mask.into());
+        self
     }
 
     /// Use a rule exact to this degree instead of the estimated one.

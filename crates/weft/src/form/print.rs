@@ -50,7 +50,13 @@ fn write_expr(out: &mut String, e: &Expr, outer: u8) {
         }
         Op::Tensor(parts) => {
             let parts: Vec<&Expr> = parts.iter().collect();
-            bracket(out, "[", &parts, "]");
+            match e.shape() {
+                super::Shape::Matrix(_, columns) => {
+                    let rows: Vec<&[&Expr]> = parts.chunks(columns).collect();
+                    join(out, "[", &rows, "]", |out, row| bracket(out, "[", row, "]"));
+                }
+                _ => bracket(out, "[", &parts, "]"),
+            }
         }
         Op::Component(a, k) => {
             write_expr(out, a, 3);
@@ -126,12 +132,24 @@ fn call(out: &mut String, name: &str, parts: &[&Expr]) {
 }
 
 fn bracket(out: &mut String, open: &str, parts: &[&Expr], close: &str) {
+    join(out, open, parts, close, |out, part| {
+        write_expr(out, part, 0)
+    });
+}
+
+fn join<T: Copy>(
+    out: &mut String,
+    open: &str,
+    parts: &[T],
+    close: &str,
+    write: impl Fn(&mut String, T),
+) {
     out.push_str(open);
-    for (k, part) in parts.iter().enumerate() {
+    for (k, &part) in parts.iter().enumerate() {
         if k > 0 {
             out.push_str(", ");
         }
-        write_expr(out, part, 0);
+        write(out, part);
     }
     out.push_str(close);
 }

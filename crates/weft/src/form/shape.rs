@@ -19,7 +19,7 @@ impl Shape {
         match self {
             Shape::Scalar => 1,
             Shape::Vector(n) => n,
-            Shape::Matrix(r, c) => r * c,
+            Shape::Matrix(r, c) => r.saturating_mul(c),
         }
     }
 

@@ -20,6 +20,7 @@ mod mesh;
 mod nodes;
 mod refine;
 pub mod shapes;
+pub(crate) mod side_map;
 mod sides;
 mod tags;
 mod topology;
@@ -35,6 +36,7 @@ pub use error::{GeometryError, MeshWarning};
 pub use frame::{Frame, frame_at, locate, map_element};
 pub use grid::{Grid2, Grid3};
 pub use mesh::Mesh;
+pub use side_map::SideMap;
 pub use tags::Tags;
 pub use topology::Topology;
 
@@ -137,6 +139,10 @@ pub trait Geometry: std::fmt::Debug + Send + Sync {
     fn map(&self) -> Arc<GeometryMap>;
     /// How much the Jacobian varies.
     fn map_class(&self) -> MapClass;
+    /// How the inner and the outer cell of a side see it, given the geometry's topology.
+    fn side_maps(&self, topology: &Topology, side: usize) -> [SideMap; 2] {
+        side_map::of_topology(topology, side)
+    }
     /// Cells per axis of a grid (1 for unused axes); `None` for anything else.
     fn lattice(&self) -> Option<[usize; 3]> {
         None

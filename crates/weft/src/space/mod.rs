@@ -25,6 +25,9 @@ pub enum SpaceError {
     /// A value of this shape cannot be stored.
     #[error("a value needs between 1 and 16 components, got {0}")]
     ValueSize(usize),
+    /// No symmetric tensors of this many rows.
+    #[error("a symmetric tensor has 2 or 3 rows, not {0}")]
+    SymmetricSize(usize),
     /// More nodes than a 32-bit index can hold.
     #[error("the space would have {0} nodes; at most {max} are supported", max = u32::MAX)]
     TooManyNodes(u64),

@@ -12,9 +12,9 @@ pub enum ValueKind {
     Vector(usize),
     /// A matrix of rows × columns, row-major.
     Matrix(usize, usize),
-    /// A symmetric n × n tensor stored as n(n+1)/2 numbers, orthonormal for ½ τ:τ:
-    /// diagonal entries √2 τᵢᵢ⁻¹-scaled first, then the off-diagonal ones in the order
-    /// yz, xz, xy (3-D) or xy (2-D).
+    /// A symmetric n × n tensor stored as n(n+1)/2 numbers, orthonormal for ½ τ:τ: first the
+    /// diagonal entries τᵢᵢ/√2, then the off-diagonal ones in the order yz, xz, xy (3-D) or
+    /// xy (2-D).
     Symmetric(usize),
 }
 
@@ -23,7 +23,7 @@ impl ValueKind {
         if let ValueKind::Symmetric(n) = self
             && !(n == 2 || n == 3)
         {
-            return Err(SpaceError::ValueSize(n * n));
+            return Err(SpaceError::SymmetricSize(n));
         }
         match self.shape().len() {
             n @ (0 | 17..) => Err(SpaceError::ValueSize(n)),

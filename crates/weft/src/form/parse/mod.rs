@@ -23,13 +23,11 @@ use std::sync::Arc;
 /// Nesting deeper than this is refused: it would exhaust the stack.
 const MAX_DEPTH: usize = 128;
 
-/// What the names in a text mean: expressions by name, the geometry for `x`, `n`, `dx`, and
-/// the fields that `deriv` can take.
+/// What the names in a text mean: expressions by name, and the geometry for `x`, `n`, `dx`.
 #[derive(Clone, Debug)]
 pub struct Scope {
     geometry: Option<Arc<dyn Geometry>>,
     names: BTreeMap<String, Expr>,
-    fields: BTreeMap<String, Field>,
     degree: Option<usize>,
 }
 
@@ -52,7 +50,6 @@ impl Scope {
         Scope {
             geometry: None,
             names,
-            fields: BTreeMap::new(),
             degree: None,
         }
     }
@@ -64,8 +61,7 @@ impl Scope {
 
     /// Name a field: its value, and something `deriv` can differentiate by.
     pub fn set_field(&mut self, name: &str, field: &Field) {
-        self.names.insert(name.to_owned(), field.expr());
-        self.fields.insert(name.to_owned(), field.clone());
+        self.set(name, field);
     }
 
     /// Quadrature degree for measures that do not give one.

@@ -4,7 +4,7 @@ use super::calls::{Call, FUNCTIONS, function};
 use super::tokens::{Token, error_at, tokenize};
 use super::{MAX_DEPTH, Scope};
 use crate::form::error::FormError;
-use crate::form::expr::Expr;
+use crate::form::expr::{Expr, Op};
 use crate::form::functions::Unary;
 use crate::form::integral::{DomainKind, Form, Measure, Subset};
 use crate::form::shape::Shape;
@@ -393,16 +393,13 @@ impl<'a> Parser<'a> {
     fn call(&mut self, name: &str, position: usize) -> Result<Value, FormError> {
         self.expect("(")?;
         let mut arguments = Vec::new();
-        let mut first_name = None;
-        let mut names = Vec::new();
+        let mut form = None;
         while !self.accept(")") {
-            names.push(match self.peek() {
-                Token::Name(n) => Some(n.clone()),
-                _ => None,
-            });
             match self.comparison()? {
                 Value::Expr(e) => arguments.push(e),
-                Value::Form(f) if name == "deriv" && arguments.is_empty() => first_name = Some(f),
+                Value::Form(f) if name == "deriv" && arguments.is_empty() && form.is_none() => {
+                    form = Some(f);
+                }
                 other => {
                     let message = format!("{} cannot be an argument", other.describe());
                     return Err(self.error(position, message));
@@ -414,7 +411,7 @@ impl<'a> Parser<'a> {
             }
         }
         if name == "deriv" {
-            return self.derivative(first_name, arguments, &names, position);
+            return self.derivative(form, &arguments, position);
         }
         let e = match function(name, &arguments) {
             Ok(e) => e,
@@ -436,27 +433,22 @@ impl<'a> Parser<'a> {
     }
 
     fn derivative(
-        &mut self,
+        &self,
         form: Option<Form>,
-        arguments: Vec<Expr>,
-        names: &[Option<String>],
+        arguments: &[Expr],
         position: usize,
     ) -> Result<Value, FormError> {
-        let field = names
-            .get(1)
-            .and_then(|n| self.scope.fields.get(n.as_ref()?))
-            .cloned();
-        let Some(field) = field.filter(|_| names.len() == 3) else {
-            let message =
-                "`deriv` takes an expression or form, the name of a field, and a direction";
-            return Err(self.error(position, message.to_owned()));
-        };
-        match (form, arguments.as_slice()) {
-            (Some(form), [_, direction]) => {
-                self.checked_form(form.deriv(&field, direction), position)
+        match (form, arguments) {
+            (Some(form), [field, direction]) if let Op::Field(field) = field.op() => {
+                self.checked_form(form.deriv(field, direction), position)
             }
-            (None, [e, _, direction]) => self.checked(e.deriv(&field, direction), position),
-            _ => Err(self.error(position, "`deriv` takes three arguments".to_owned())),
+            (None, [e, field, direction]) if let Op::Field(field) = field.op() => {
+                self.checked(e.deriv(field, direction), position)
+            }
+            _ => {
+                let message = "`deriv` takes an expression or a form, a field, and a direction";
+                Err(self.error(position, message.to_owned()))
+            }
         }
     }
 }

@@ -38,9 +38,14 @@ pub(super) fn tokenize(text: &str) -> Result<Vec<(Token, usize)>, FormError> {
         }
         if c.is_ascii_digit() || c == '.' {
             let end = number_end(text.as_bytes(), at);
-            let value = text[at..end]
-                .parse()
-                .map_err(|_| error_at(text, at, format!("`{}` is not a number", &text[at..end])))?;
+            let value = text[at..end].parse().ok().filter(|v: &f64| v.is_finite());
+            let value = value.ok_or_else(|| {
+                error_at(
+                    text,
+                    at,
+                    format!("`{}` is not a finite number", &text[at..end]),
+                )
+            })?;
             tokens.push((Token::Number(value), at));
             at = end;
             continue;
