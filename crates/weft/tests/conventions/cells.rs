@@ -20,8 +20,11 @@ fn vertices_edges_and_measures() {
     assert_eq!(rows.len(), CellKind::CELLS.len());
     for row in rows {
         let kind = kind_named(&row[0]);
-        let vertices: Vec<String> =
-            kind.vertices().iter().map(|&v| point(v, kind.dim())).collect();
+        let vertices: Vec<String> = kind
+            .vertices()
+            .iter()
+            .map(|&v| point(v, kind.dim()))
+            .collect();
         assert_eq!(row[1], vertices.join(" "));
         assert_eq!(row[2], list(kind.edges().iter().map(|e| &e[..])));
         let (top, bottom) = row[3].split_once('/').unwrap_or((&row[3], "1"));
@@ -40,7 +43,11 @@ fn sides_and_their_outward_normals() {
     for row in rows {
         let kind = kind_named(&row[0]);
         let side: usize = row[1].parse().unwrap();
-        assert_eq!(row[2], list(std::iter::once(kind.side_vertices(side))), "{row:?}");
+        assert_eq!(
+            row[2],
+            list(std::iter::once(kind.side_vertices(side))),
+            "{row:?}"
+        );
         assert_eq!(row[3], point(kind.side_normal(side), kind.dim()), "{row:?}");
     }
 }
@@ -77,7 +84,10 @@ fn only_hex_sides_run_round_their_outward_normal() {
     for kind in [CellKind::Triangle, CellKind::Quad] {
         for side in 0..kind.side_count() {
             let v = kind.side_vertices(side);
-            let t = sub(kind.vertices()[v[1] as usize], kind.vertices()[v[0] as usize]);
+            let t = sub(
+                kind.vertices()[v[1] as usize],
+                kind.vertices()[v[0] as usize],
+            );
             assert_eq!(kind.side_normal(side), [t[1], -t[0], 0.0]);
             assert_eq!(kind.edges()[side], [v[0], v[1]]);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weft::assemble::{integrate, interpolate};
 use weft::field::Field;
 use weft::form::{Expr, Param, Scope, Shape};
-use weft::geometry::{Geometry, Mesh, Tags, shapes};
+use weft::geometry::{Geometry, Mesh, shapes};
 use weft::space::Space;
 
 /// Lines of the fences ```` ```NAME ````, with their comments.
@@ -58,7 +58,9 @@ fn scope(mesh: &Mesh) -> Scope {
     }
     scope.set("t", &Param::vector("t", &[1.0, 2.0, 3.0][..dim]));
     let a = [4.0, 1.0, 0.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0];
-    let entries = (0..dim * dim).map(|e| Expr::from(a[e / dim * 3 + e % dim])).collect();
+    let entries = (0..dim * dim)
+        .map(|e| Expr::from(a[e / dim * 3 + e % dim]))
+        .collect();
     scope.set("A", Expr::tensor(Shape::Matrix(dim, dim), entries));
     scope
 }
@@ -81,7 +83,9 @@ fn check(mesh: &Mesh, scope: &Scope, code: &str, comment: &str) -> Result<(), St
             integrate(&e.dx(mesh))
         }
     };
-    let Some(printed) = comment.strip_prefix("= ") else { return Ok(()) };
+    let Some(printed) = comment.strip_prefix("= ") else {
+        return Ok(());
+    };
     let wanted: f64 = printed
         .split_whitespace()
         .next()
@@ -110,9 +114,17 @@ fn every_line_of_the_reference_is_read_and_has_the_value_printed() {
 fn every_mistake_of_the_reference_is_refused_as_printed() {
     let [(_, scope), _] = scopes();
     for (code, comment) in lines("form-mistake") {
-        let refused = scope.form(&code).err().or_else(|| scope.expression(&code).err());
-        let message = refused.unwrap_or_else(|| panic!("{code} is accepted")).to_string();
-        assert!(message.contains(&comment), "{code}:\n{message}\nis not \"{comment}\"");
+        let refused = scope
+            .form(&code)
+            .err()
+            .or_else(|| scope.expression(&code).err());
+        let message = refused
+            .unwrap_or_else(|| panic!("{code} is accepted"))
+            .to_string();
+        assert!(
+            message.contains(&comment),
+            "{code}:\n{message}\nis not \"{comment}\""
+        );
     }
 }
 
@@ -123,20 +135,29 @@ fn every_function_and_name_of_the_language_is_in_the_reference() {
     let listed = |text: &str| -> Vec<String> {
         let message = scope.expression(text).unwrap_err().to_string();
         let line = message.lines().next().unwrap();
-        let (_, names) = line.split_once("known are ").unwrap_or_else(|| panic!("{line}"));
+        let (_, names) = line
+            .split_once("known are ")
+            .unwrap_or_else(|| panic!("{line}"));
         names.split(", ").map(str::to_string).collect()
     };
     let functions = listed("zzzzzzzzz(1)");
     assert!(functions.len() > 35, "{functions:?}");
     for name in functions {
         let call = format!("{name}(");
-        assert!(examples.iter().any(|(code, _)| code.contains(&call)), "no example of `{name}`");
+        assert!(
+            examples.iter().any(|(code, _)| code.contains(&call)),
+            "no example of `{name}`"
+        );
     }
     for name in listed("zzzzzzzzz") {
         let uses = |code: &str| {
-            code.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|word| word == name)
+            code.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+                .any(|word| word == name)
         };
-        assert!(examples.iter().any(|(code, _)| uses(code)), "no example of `{name}`");
+        assert!(
+            examples.iter().any(|(code, _)| uses(code)),
+            "no example of `{name}`"
+        );
     }
 }
 
@@ -148,7 +169,10 @@ fn the_program_in_the_readme_is_the_example() {
     let (_, rest) = readme.split_once("```rust\n").unwrap();
     let (shown, _) = rest.split_once("```").unwrap();
     let example = read("crates/weft-io/examples/bracket.rs");
-    let code: Vec<&str> = example.lines().skip_while(|l| l.starts_with("//!")).collect();
+    let code: Vec<&str> = example
+        .lines()
+        .skip_while(|l| l.starts_with("//!"))
+        .collect();
     assert_eq!(shown.trim(), code.join("\n").trim());
     assert!(shown.lines().count() <= 25);
 }

@@ -30,19 +30,30 @@ fn document(name: &str) -> String {
 fn table(title: &str) -> Vec<Vec<String>> {
     let text = document("conventions.md");
     let mut lines = text.lines().skip_while(|l| l.trim() != title);
-    assert!(lines.next().is_some(), "no line \"{title}\" in docs/conventions.md");
+    assert!(
+        lines.next().is_some(),
+        "no line \"{title}\" in docs/conventions.md"
+    );
     let rows: Vec<Vec<String>> = lines
         .skip_while(|l| !l.starts_with('|'))
         .take_while(|l| l.starts_with('|'))
         .skip(2)
-        .map(|l| l.trim_matches('|').split('|').map(|c| c.trim().to_string()).collect())
+        .map(|l| {
+            l.trim_matches('|')
+                .split('|')
+                .map(|c| c.trim().to_string())
+                .collect()
+        })
         .collect();
     assert!(!rows.is_empty(), "no table after \"{title}\"");
     rows
 }
 
 fn kind_named(name: &str) -> CellKind {
-    CellKind::CELLS.into_iter().find(|k| k.name() == name).unwrap_or_else(|| panic!("{name}"))
+    CellKind::CELLS
+        .into_iter()
+        .find(|k| k.name() == name)
+        .unwrap_or_else(|| panic!("{name}"))
 }
 
 /// Small meshes of every cell kind, of more than one cell.
@@ -76,5 +87,8 @@ fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
 
 #[track_caller]
 fn close(a: f64, b: f64) {
-    assert!((a - b).abs() <= 1e-12 * (1.0 + a.abs().max(b.abs())), "{a} is not {b}");
+    assert!(
+        (a - b).abs() <= 1e-12 * (1.0 + a.abs().max(b.abs())),
+        "{a} is not {b}"
+    );
 }

@@ -8,7 +8,9 @@ use weft::geometry::{Geometry, Grid2, Grid3, Mesh};
 use weft::space::Space;
 
 fn numbers(text: &str) -> Vec<usize> {
-    text.split_whitespace().map(|n| n.parse().unwrap()).collect()
+    text.split_whitespace()
+        .map(|n| n.parse().unwrap())
+        .collect()
 }
 
 #[test]
@@ -121,12 +123,19 @@ fn meshes_number_their_nodes_in_groups() {
 }
 
 pub fn two_triangles() -> Mesh {
-    let points = vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
+    let points = vec![
+        [0.0, 0.0, 0.0],
+        [1.0, 0.0, 0.0],
+        [1.0, 1.0, 0.0],
+        [0.0, 1.0, 0.0],
+    ];
     Mesh::new(CellKind::Triangle, 2, points, vec![0, 1, 2, 0, 2, 3]).unwrap()
 }
 
 pub fn two_quads() -> Mesh {
-    let points = (0..6).map(|v| [f64::from(v % 3), f64::from(v / 3), 0.0]).collect();
+    let points = (0..6)
+        .map(|v| [f64::from(v % 3), f64::from(v / 3), 0.0])
+        .collect();
     Mesh::new(CellKind::Quad, 2, points, vec![0, 1, 4, 3, 1, 2, 5, 4]).unwrap()
 }
 
@@ -135,7 +144,11 @@ fn the_two_examples_have_the_nodes_printed() {
     let rows = table("Nodes of the two meshes in the picture:");
     assert_eq!(rows.len(), 4);
     for row in rows {
-        let mesh = if row[0] == "triangles" { two_triangles() } else { two_quads() };
+        let mesh = if row[0] == "triangles" {
+            two_triangles()
+        } else {
+            two_quads()
+        };
         let space = Space::lagrange(&mesh, row[1].parse().unwrap()).unwrap();
         let cell: usize = row[2].parse().unwrap();
         let printed = numbers(&row[3]);
@@ -210,7 +223,10 @@ fn grid_sides_are_the_lower_ones_of_each_axis_then_the_closing_layers() {
             assert_eq!(pairs[k], format!("{inner}-{outer}"), "side {side}");
             // The axis across which the side lies is the one its vertices agree on.
             let axis = if row[0].ends_with('x') { 0 } else { 1 };
-            let v = topology.side_vertices(side).iter().map(|&v| grid.map().vertex(v)[axis]);
+            let v = topology
+                .side_vertices(side)
+                .iter()
+                .map(|&v| grid.map().vertex(v)[axis]);
             let v: Vec<f64> = v.collect();
             assert_eq!(v[0], v[1]);
             seen += 1;
@@ -222,7 +238,10 @@ fn grid_sides_are_the_lower_ones_of_each_axis_then_the_closing_layers() {
     let topology = grid.topology();
     for axis in 0..3 {
         for cell in 0..24 {
-            assert_eq!(topology.cell_sides(cell)[2 * axis] as usize, axis * 24 + cell);
+            assert_eq!(
+                topology.cell_sides(cell)[2 * axis] as usize,
+                axis * 24 + cell
+            );
         }
     }
     assert_eq!(topology.cell_sides(23)[1] as usize, 72 + 11);
@@ -232,12 +251,19 @@ fn grid_sides_are_the_lower_ones_of_each_axis_then_the_closing_layers() {
 
 #[test]
 fn nodes_inside_an_edge_run_from_its_smaller_vertex() {
-    for kind in [CellKind::Triangle, CellKind::Quad, CellKind::Tet, CellKind::Hex] {
+    for kind in [
+        CellKind::Triangle,
+        CellKind::Quad,
+        CellKind::Tet,
+        CellKind::Hex,
+    ] {
         let degree = 5;
         let element = Lagrange::new(kind, degree, NodeFamily::Equispaced).unwrap();
         for reverse in [false, true] {
             let n = kind.vertex_count() as u32;
-            let vertices: Vec<u32> = (0..n).map(|v| if reverse { n - 1 - v } else { v }).collect();
+            let vertices: Vec<u32> = (0..n)
+                .map(|v| if reverse { n - 1 - v } else { v })
+                .collect();
             for (edge, ends) in kind.edges().iter().enumerate() {
                 let mut ends = *ends;
                 ends.sort_by_key(|&v| vertices[v as usize]);
@@ -265,7 +291,10 @@ fn permutations(n: usize) -> Vec<Vec<u32>> {
         q.insert(at, n as u32 - 1);
         q
     };
-    smaller.iter().flat_map(|p| (0..n).map(move |at| insert(p, at))).collect()
+    smaller
+        .iter()
+        .flat_map(|p| (0..n).map(move |at| insert(p, at)))
+        .collect()
 }
 
 #[test]
@@ -277,8 +306,10 @@ fn nodes_inside_a_triangular_face_follow_its_sorted_vertices() {
         for face in 0..4 {
             let mut sorted = CellKind::Tet.side_vertices(face).to_vec();
             sorted.sort_by_key(|&v| vertices[v as usize]);
-            let corners: Vec<[f64; 3]> =
-                sorted.iter().map(|&v| CellKind::Tet.vertices()[v as usize]).collect();
+            let corners: Vec<[f64; 3]> = sorted
+                .iter()
+                .map(|&v| CellKind::Tet.vertices()[v as usize])
+                .collect();
             for &node in element.entity_nodes(2, face) {
                 let slot = element.slot(node as usize, &vertices);
                 let steps = numbers(&rows[slot][1..].join(" "));

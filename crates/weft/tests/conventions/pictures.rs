@@ -39,7 +39,10 @@ impl View {
     fn direction(&self, x: [f64; 3]) -> Point {
         let s = self.scale;
         if self.space {
-            [s * (0.62 * x[0] + 1.05 * x[1]), -s * (x[2] - 0.30 * x[0] + 0.22 * x[1])]
+            [
+                s * (0.62 * x[0] + 1.05 * x[1]),
+                -s * (x[2] - 0.30 * x[0] + 0.22 * x[1]),
+            ]
         } else {
             [s * x[0], -s * x[1]]
         }
@@ -68,8 +71,11 @@ fn draw_cell(svg: &mut Svg, view: View, kind: CellKind) {
     if kind.dim() == 3 {
         for side in 0..kind.side_count() {
             if view.sees(kind.side_normal(side)) {
-                let face: Vec<Point> =
-                    kind.side_vertices(side).iter().map(|&v| corner(v)).collect();
+                let face: Vec<Point> = kind
+                    .side_vertices(side)
+                    .iter()
+                    .map(|&v| corner(v))
+                    .collect();
                 svg.polygon(&face, VERTEX);
             }
         }
@@ -87,7 +93,10 @@ fn mean(points: &[[f64; 3]]) -> [f64; 3] {
 }
 
 fn middle(kind: CellKind, vertices: &[u8]) -> [f64; 3] {
-    let corners: Vec<[f64; 3]> = vertices.iter().map(|&v| kind.vertices()[v as usize]).collect();
+    let corners: Vec<[f64; 3]> = vertices
+        .iter()
+        .map(|&v| kind.vertices()[v as usize])
+        .collect();
     mean(&corners)
 }
 
@@ -103,8 +112,17 @@ fn edge_numbers(svg: &mut Svg, view: View, kind: CellKind) {
         let [a, b] = edge.map(|v| kind.vertices()[v as usize]);
         let along = |t: f64| -> [f64; 3] { std::array::from_fn(|d| a[d] + t * (b[d] - a[d])) };
         // Off the middle, and lower on upright edges: labels of crossing edges stay apart.
-        let shift = if kind.dim() == 3 && kind.is_tensor() && number >= 8 { 0.2 } else { 0.0 };
-        svg.arrow(view.at(along(0.58 - shift)), view.at(along(0.75 - shift)), EDGE, 1.6);
+        let shift = if kind.dim() == 3 && kind.is_tensor() && number >= 8 {
+            0.2
+        } else {
+            0.0
+        };
+        svg.arrow(
+            view.at(along(0.58 - shift)),
+            view.at(along(0.75 - shift)),
+            EDGE,
+            1.6,
+        );
         svg.tag(view.at(along(0.43 - shift)), &number.to_string(), EDGE);
     }
 }
@@ -137,11 +155,19 @@ fn axes(svg: &mut Svg, view: View, dim: usize) {
 }
 
 fn flat(x: f64, y: f64, scale: f64) -> View {
-    View { origin: [x, y], scale, space: false }
+    View {
+        origin: [x, y],
+        scale,
+        space: false,
+    }
 }
 
 fn deep(x: f64, y: f64, scale: f64) -> View {
-    View { origin: [x, y], scale, space: true }
+    View {
+        origin: [x, y],
+        scale,
+        space: true,
+    }
 }
 
 #[test]
@@ -167,11 +193,22 @@ fn reference_cells_in_the_plane() {
             for side in 0..2 {
                 let n = kind.side_normal(side)[0];
                 let at = kind.vertices()[side][0];
-                svg.arrow(view.at([at, 0.0, 0.0]), view.at([at + 0.3 * n, 0.0, 0.0]), NORMAL, 1.8);
+                svg.arrow(
+                    view.at([at, 0.0, 0.0]),
+                    view.at([at + 0.3 * n, 0.0, 0.0]),
+                    NORMAL,
+                    1.8,
+                );
             }
         }
         vertex_numbers(&mut svg, view, kind);
-        svg.middle([view.origin[0] + view.scale / 2.0, 338.0], kind.name(), INK, 14.0, true);
+        svg.middle(
+            [view.origin[0] + view.scale / 2.0, 338.0],
+            kind.name(),
+            INK,
+            14.0,
+            true,
+        );
     }
     axes(&mut svg, flat(28.0, 320.0, 1.0), 2);
     svg.node([120.0, 18.0], "0", VERTEX);
@@ -180,7 +217,10 @@ fn reference_cells_in_the_plane() {
     svg.text([416.0, 22.0], "edge = side, with its direction", INK, 12.0);
     svg.arrow([660.0, 18.0], [690.0, 18.0], NORMAL, 1.8);
     svg.text([700.0, 22.0], "outward normal", INK, 12.0);
-    check("cells_plane.svg", svg.finish("Reference cells in one and two dimensions"));
+    check(
+        "cells_plane.svg",
+        svg.finish("Reference cells in one and two dimensions"),
+    );
 }
 
 #[test]
@@ -197,7 +237,13 @@ fn reference_cells_in_space() {
         draw_cell(&mut svg, right, kind);
         side_normals(&mut svg, right, kind, 0.32);
         vertex_numbers(&mut svg, right, kind);
-        svg.middle([220.0, top + 88.0], &format!("{}: edges", kind.name()), INK, 14.0, true);
+        svg.middle(
+            [220.0, top + 88.0],
+            &format!("{}: edges", kind.name()),
+            INK,
+            14.0,
+            true,
+        );
         svg.middle(
             [690.0, top + 88.0],
             &format!("{}: sides and outward normals", kind.name()),
@@ -208,7 +254,10 @@ fn reference_cells_in_space() {
     }
     axes(&mut svg, deep(420.0, 80.0, 1.0), 3);
     svg.text([396.0, 120.0], "grey: hidden", FAINT, 12.0);
-    check("cells_space.svg", svg.finish("Reference cells in three dimensions"));
+    check(
+        "cells_space.svg",
+        svg.finish("Reference cells in three dimensions"),
+    );
 }
 
 /// Node numbers of an element, coloured by the entity each lies on.
@@ -224,14 +273,27 @@ fn draw_nodes(svg: &mut Svg, view: View, kind: CellKind, degree: usize) {
     });
     for node in order {
         let dim = element.entity(node).dim as usize;
-        let color = if dim == kind.dim() { CELL } else { [VERTEX, EDGE, FACE][dim] };
+        let color = if dim == kind.dim() {
+            CELL
+        } else {
+            [VERTEX, EDGE, FACE][dim]
+        };
         svg.node(view.at(element.nodes()[node]), &node.to_string(), color);
     }
 }
 
 fn legend(svg: &mut Svg, at: Point, dim: usize) {
-    let all = [("vertex", VERTEX), ("edge", EDGE), ("face", FACE), ("inside", CELL)];
-    let used = if dim == 2 { vec![all[0], all[1], all[3]] } else { all.to_vec() };
+    let all = [
+        ("vertex", VERTEX),
+        ("edge", EDGE),
+        ("face", FACE),
+        ("inside", CELL),
+    ];
+    let used = if dim == 2 {
+        vec![all[0], all[1], all[3]]
+    } else {
+        all.to_vec()
+    };
     for (k, (name, color)) in used.into_iter().enumerate() {
         let x = at[0] + 90.0 * k as f64;
         svg.node([x, at[1]], "", color);
@@ -252,7 +314,10 @@ fn nodes_in_the_plane() {
         }
     }
     legend(&mut svg, [300.0, 22.0], 2);
-    check("nodes_plane.svg", svg.finish("Nodes of triangles and quads"));
+    check(
+        "nodes_plane.svg",
+        svg.finish("Nodes of triangles and quads"),
+    );
 }
 
 #[test]
@@ -267,7 +332,13 @@ fn nodes_in_space() {
     for (kind, degree, view) in views {
         draw_nodes(&mut svg, view, kind, degree);
         let name = format!("{}, degree {degree}", kind.name());
-        svg.middle([view.origin[0] + 180.0, view.origin[1] + 95.0], &name, INK, 13.0, true);
+        svg.middle(
+            [view.origin[0] + 180.0, view.origin[1] + 95.0],
+            &name,
+            INK,
+            13.0,
+            true,
+        );
     }
     legend(&mut svg, [280.0, 22.0], 3);
     axes(&mut svg, deep(400.0, 100.0, 1.0), 3);
@@ -286,8 +357,11 @@ fn draw_global(svg: &mut Svg, view: View, mesh: &Mesh, degree: usize) {
     let topology = mesh.topology();
     let map = mesh.map();
     for cell in 0..topology.cell_count() {
-        let corners: Vec<Point> =
-            topology.cell_vertices(cell).iter().map(|&v| view.at(map.vertex(v))).collect();
+        let corners: Vec<Point> = topology
+            .cell_vertices(cell)
+            .iter()
+            .map(|&v| view.at(map.vertex(v)))
+            .collect();
         svg.polygon(&corners, VERTEX);
     }
     for edge in 0..topology.edge_count() {
@@ -315,7 +389,10 @@ fn nodes_of_two_meshes() {
     draw_global(&mut svg, flat(420.0, 280.0, 210.0), &two_quads(), 3);
     svg.middle([630.0, 318.0], "two quads, degree 3", INK, 13.0, true);
     legend(&mut svg, [330.0, 20.0], 2);
-    check("nodes_mesh.svg", svg.finish("Global nodes of two small meshes"));
+    check(
+        "nodes_mesh.svg",
+        svg.finish("Global nodes of two small meshes"),
+    );
 }
 
 #[test]
@@ -364,9 +441,19 @@ fn numbers_of_a_grid() {
     let space = Space::lagrange(&grid, 2).unwrap();
     for (node, &x) in space.node_positions().iter().enumerate() {
         let halves = x[..2].iter().filter(|c| c.fract() != 0.0).count();
-        svg.node(views[1].at(x), &node.to_string(), [VERTEX, EDGE, CELL][halves]);
+        svg.node(
+            views[1].at(x),
+            &node.to_string(),
+            [VERTEX, EDGE, CELL][halves],
+        );
     }
-    svg.middle([230.0, 350.0], "cells, vertices, sides with normals", INK, 13.0, true);
+    svg.middle(
+        [230.0, 350.0],
+        "cells, vertices, sides with normals",
+        INK,
+        13.0,
+        true,
+    );
     svg.middle([670.0, 350.0], "nodes of degree 2", INK, 13.0, true);
     check("grid.svg", svg.finish("Numbers of a grid of 3 by 2 cells"));
 }
@@ -379,7 +466,13 @@ fn shared_edges_and_faces() {
     let corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.35, 0.95, 0.0]];
     svg.polygon(&corners.map(|c| view.at(c)), FACE);
     for k in 0..3 {
-        svg.line(view.at(corners[k]), view.at(corners[(k + 1) % 3]), INK, 1.5, false);
+        svg.line(
+            view.at(corners[k]),
+            view.at(corners[(k + 1) % 3]),
+            INK,
+            1.5,
+            false,
+        );
     }
     let element = Lagrange::new(CellKind::Tet, 5, NodeFamily::Equispaced).unwrap();
     // Face 0 of a tet has the local vertices 0, 1, 2; here they are a, b, c.
@@ -393,14 +486,31 @@ fn shared_edges_and_faces() {
     for (name, x) in ["a", "b", "c"].iter().zip(corners) {
         svg.node(view.at(x), name, VERTEX);
     }
-    svg.middle([170.0, 312.0], "triangular face, degree 5, a &lt; b &lt; c", INK, 13.0, true);
+    svg.middle(
+        [170.0, 312.0],
+        "triangular face, degree 5, a &lt; b &lt; c",
+        INK,
+        13.0,
+        true,
+    );
     // A quadrilateral face of degree 4 whose smallest vertex is a, b the smaller neighbour.
     let view = flat(400.0, 270.0, 220.0);
     let hex = Lagrange::new(CellKind::Hex, 4, NodeFamily::Equispaced).unwrap();
-    let square = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
+    let square = [
+        [0.0, 0.0, 0.0],
+        [1.0, 0.0, 0.0],
+        [1.0, 1.0, 0.0],
+        [0.0, 1.0, 0.0],
+    ];
     svg.polygon(&square.map(|c| view.at(c)), FACE);
     for k in 0..4 {
-        svg.line(view.at(square[k]), view.at(square[(k + 1) % 4]), INK, 1.5, false);
+        svg.line(
+            view.at(square[k]),
+            view.at(square[(k + 1) % 4]),
+            INK,
+            1.5,
+            false,
+        );
     }
     // Face 5 (top) of a hex has the local vertices 4, 5, 6, 7.
     for &node in hex.entity_nodes(2, 5) {
@@ -411,12 +521,24 @@ fn shared_edges_and_faces() {
     for (name, x) in ["a", "b", "d", "c"].iter().zip(square) {
         svg.node(view.at(x), name, VERTEX);
     }
-    svg.middle([510.0, 312.0], "quadrilateral face, degree 4", INK, 13.0, true);
+    svg.middle(
+        [510.0, 312.0],
+        "quadrilateral face, degree 4",
+        INK,
+        13.0,
+        true,
+    );
     // Two cells, the side between them, and its normal.
     let view = flat(700.0, 240.0, 150.0);
     let p = |x: f64, y: f64| view.at([x, y, 0.0]);
-    svg.polygon(&[p(0.0, 0.0), p(0.55, 0.1), p(0.55, 1.0), p(0.0, 0.85)], VERTEX);
-    svg.polygon(&[p(0.55, 0.1), p(1.15, 0.0), p(1.1, 0.9), p(0.55, 1.0)], CELL);
+    svg.polygon(
+        &[p(0.0, 0.0), p(0.55, 0.1), p(0.55, 1.0), p(0.0, 0.85)],
+        VERTEX,
+    );
+    svg.polygon(
+        &[p(0.55, 0.1), p(1.15, 0.0), p(1.1, 0.9), p(0.55, 1.0)],
+        CELL,
+    );
     let outline = [
         (p(0.0, 0.0), p(0.55, 0.1)),
         (p(0.55, 1.0), p(0.0, 0.85)),
@@ -433,7 +555,16 @@ fn shared_edges_and_faces() {
     svg.middle(p(0.72, 0.67), "n", NORMAL, 15.0, true);
     svg.middle(p(0.27, 0.5), "inner", VERTEX, 14.0, true);
     svg.middle(p(0.85, 0.3), "outer", CELL, 14.0, true);
-    svg.middle(p(0.58, -0.2), "jump(e) = inside(e) − outside(e)", INK, 12.0, false);
+    svg.middle(
+        p(0.58, -0.2),
+        "jump(e) = inside(e) − outside(e)",
+        INK,
+        12.0,
+        false,
+    );
     svg.middle([786.0, 312.0], "a side and its two cells", INK, 13.0, true);
-    check("sides.svg", svg.finish("Shared faces, and the two cells of a side"));
+    check(
+        "sides.svg",
+        svg.finish("Shared faces, and the two cells of a side"),
+    );
 }

@@ -64,7 +64,10 @@ fn the_inner_cell_is_the_smaller_one_and_boundary_sides_have_one_cell() {
             assert!(inner <= outer);
             assert!(inner != outer || locals[0] == locals[1]);
             for (cell, local) in [inner, outer].into_iter().zip(locals) {
-                assert_eq!(topology.cell_sides(cell as usize)[local as usize] as usize, side);
+                assert_eq!(
+                    topology.cell_sides(cell as usize)[local as usize] as usize,
+                    side
+                );
             }
             // Its vertices stand in the inner cell's order.
             let cell = topology.cell_vertices(inner as usize);
@@ -98,11 +101,22 @@ fn the_normal_of_a_grid_side_points_along_its_axis_except_at_the_lower_end() {
     let grid = Grid2::unit([3, 2]).unwrap();
     let topology = grid.topology();
     for side in 0..topology.side_count() as u32 {
-        let axis = if side < 6 || (12..14).contains(&side) { 0 } else { 1 };
+        let axis = if side < 6 || (12..14).contains(&side) {
+            0
+        } else {
+            1
+        };
         let [inner, outer] = topology.side_cells(side as usize);
         let lower_end = side < 12 && inner == outer;
         let n = normal(&grid, side);
-        assert!(if lower_end { n[axis] < 0.0 } else { n[axis] > 0.0 }, "side {side}");
+        assert!(
+            if lower_end {
+                n[axis] < 0.0
+            } else {
+                n[axis] > 0.0
+            },
+            "side {side}"
+        );
         close(n[1 - axis], 0.0);
         assert!(lower_end || inner == outer || inner < outer);
     }
@@ -110,7 +124,10 @@ fn the_normal_of_a_grid_side_points_along_its_axis_except_at_the_lower_end() {
 
 #[test]
 fn jump_is_inside_minus_outside() {
-    for mesh in meshes().into_iter().filter(|m| m.cell_kind() != CellKind::Segment) {
+    for mesh in meshes()
+        .into_iter()
+        .filter(|m| m.cell_kind() != CellKind::Segment)
+    {
         let space = Space::discontinuous(&mesh, 0).unwrap();
         let field = Field::zeros(&space);
         for (cell, value) in field.values_mut().iter_mut().enumerate() {
@@ -157,7 +174,10 @@ fn both_cells_see_the_same_points_of_a_side() {
     for mesh in meshes() {
         // Each cell's own copy of the coordinates, so that a mismatch would show as a jump.
         let x = Expr::position(&mesh);
-        let space = Space::discontinuous(&mesh, 1).unwrap().vector(mesh.space_dim()).unwrap();
+        let space = Space::discontinuous(&mesh, 1)
+            .unwrap()
+            .vector(mesh.space_dim())
+            .unwrap();
         let copy = weft::assemble::interpolate(&x, &space).unwrap();
         let jump = copy.expr().jump();
         let total = jump.inner(&jump).over(&Measure::interior(&mesh));
@@ -170,14 +190,23 @@ fn every_side_counts_once() {
     let one = Expr::constant(1.0);
     // The unit square in 3 × 2 squares, and each cut in two triangles.
     let quads = weft::geometry::shapes::rectangle_quads([3, 2], [0.0; 2], [1.0; 2]).unwrap();
-    close(integrate(&one.over(&Measure::boundary(&quads))).unwrap(), 4.0);
-    close(integrate(&one.over(&Measure::interior(&quads))).unwrap(), 3.0);
+    close(
+        integrate(&one.over(&Measure::boundary(&quads))).unwrap(),
+        4.0,
+    );
+    close(
+        integrate(&one.over(&Measure::interior(&quads))).unwrap(),
+        3.0,
+    );
     // The boundary has no net normal, and ∫ x·n is the dimension times the volume.
     for mesh in meshes().into_iter().skip(1) {
         let (x, n) = (Expr::position(&mesh), Expr::normal(&mesh));
         let all = Measure::boundary(&mesh);
         let volume = integrate(&one.dx(&mesh)).unwrap();
-        close(integrate(&x.dot(&n).over(&all)).unwrap(), mesh.space_dim() as f64 * volume);
+        close(
+            integrate(&x.dot(&n).over(&all)).unwrap(),
+            mesh.space_dim() as f64 * volume,
+        );
         for d in 0..mesh.space_dim() {
             close(integrate(&n.at(d).over(&all)).unwrap(), 0.0);
         }

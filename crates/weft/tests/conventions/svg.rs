@@ -21,11 +21,18 @@ pub struct Svg {
 
 impl Svg {
     pub fn new(width: f64, height: f64) -> Svg {
-        Svg { width, height, body: String::new() }
+        Svg {
+            width,
+            height,
+            body: String::new(),
+        }
     }
 
     pub fn polygon(&mut self, points: &[Point], fill: &str) {
-        let list: Vec<String> = points.iter().map(|p| format!("{:.1},{:.1}", p[0], p[1])).collect();
+        let list: Vec<String> = points
+            .iter()
+            .map(|p| format!("{:.1},{:.1}", p[0], p[1]))
+            .collect();
         let _ = writeln!(
             self.body,
             "<polygon points=\"{}\" fill=\"{fill}\" fill-opacity=\"0.09\" stroke=\"none\"/>",
@@ -34,7 +41,11 @@ impl Svg {
     }
 
     pub fn line(&mut self, a: Point, b: Point, color: &str, width: f64, dashed: bool) {
-        let dash = if dashed { " stroke-dasharray=\"5 4\"" } else { "" };
+        let dash = if dashed {
+            " stroke-dasharray=\"5 4\""
+        } else {
+            ""
+        };
         let _ = writeln!(
             self.body,
             "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" stroke=\"{color}\" \
@@ -91,7 +102,14 @@ impl Svg {
 
     /// Text centred at a point.
     pub fn middle(&mut self, at: Point, label: &str, color: &str, size: f64, bold: bool) {
-        self.text_at([at[0], at[1] + 0.35 * size], label, color, size, bold, "middle");
+        self.text_at(
+            [at[0], at[1] + 0.35 * size],
+            label,
+            color,
+            size,
+            bold,
+            "middle",
+        );
     }
 
     /// Text that begins at a point of its base line.
@@ -99,7 +117,15 @@ impl Svg {
         self.text_at(at, label, color, size, false, "start");
     }
 
-    fn text_at(&mut self, at: Point, label: &str, color: &str, size: f64, bold: bool, anchor: &str) {
+    fn text_at(
+        &mut self,
+        at: Point,
+        label: &str,
+        color: &str,
+        size: f64,
+        bold: bool,
+        anchor: &str,
+    ) {
         let weight = if bold { " font-weight=\"600\"" } else { "" };
         let _ = writeln!(
             self.body,

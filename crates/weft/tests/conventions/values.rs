@@ -23,7 +23,10 @@ fn at_centre(mesh: &Mesh, e: &Expr) -> (Vec<f64>, [f64; 3]) {
     let centre = [mesh.cell_kind().center()];
     let n = e.shape().len();
     let values = evaluate_at(e, &geometry, &centre).unwrap();
-    (values[n..2 * n].to_vec(), weft::geometry::frame_at(mesh, 1, centre[0]).position)
+    (
+        values[n..2 * n].to_vec(),
+        weft::geometry::frame_at(mesh, 1, centre[0]).position,
+    )
 }
 
 #[test]
@@ -74,7 +77,10 @@ fn curl_is_the_classical_one() {
     let x = Expr::position(&mesh);
     let turn = Expr::tensor(Shape::Vector(2), vec![-x.at(1), x.at(0)]);
     assert_eq!(at_centre(&mesh, &turn.curl()).0, [2.0]);
-    assert_eq!(at_centre(&mesh, &(5.0 * x.at(0) + 7.0 * x.at(1)).curl()).0, [7.0, -5.0]);
+    assert_eq!(
+        at_centre(&mesh, &(5.0 * x.at(0) + 7.0 * x.at(1)).curl()).0,
+        [7.0, -5.0]
+    );
     let mesh = space3();
     let x = Expr::position(&mesh);
     let turn = Expr::vector(&[1.0, 2.0, 3.0]).cross(&x);
@@ -84,14 +90,20 @@ fn curl_is_the_classical_one() {
 #[test]
 fn products_contract_the_indices_that_touch() {
     let mesh = plane();
-    let a = Expr::tensor(Shape::Matrix(2, 2), [1.0, 2.0, 3.0, 4.0].map(Expr::from).to_vec());
+    let a = Expr::tensor(
+        Shape::Matrix(2, 2),
+        [1.0, 2.0, 3.0, 4.0].map(Expr::from).to_vec(),
+    );
     let v = Expr::vector(&[1.0, 10.0]);
     let value = |e: &Expr| at_centre(&mesh, e).0;
     assert_eq!(value(&a.dot(&v)), [21.0, 43.0]);
     assert_eq!(value(&v.dot(&a)), [31.0, 42.0]);
     assert_eq!(value(&a.dot(&a)), [7.0, 10.0, 15.0, 22.0]);
     assert_eq!(value(&a.inner(&a)), [30.0]);
-    assert_eq!(value(&v.outer(&Expr::vector(&[2.0, 3.0]))), [2.0, 3.0, 20.0, 30.0]);
+    assert_eq!(
+        value(&v.outer(&Expr::vector(&[2.0, 3.0]))),
+        [2.0, 3.0, 20.0, 30.0]
+    );
     assert_eq!(value(&v.cross(&Expr::vector(&[2.0, 3.0]))), [-17.0]);
     assert_eq!(value(&a.transpose()), [1.0, 3.0, 2.0, 4.0]);
 }
@@ -128,7 +140,10 @@ fn symmetric_tensors_are_stored_as_printed() {
 #[test]
 fn matrices_are_stored_row_by_row() {
     let mesh = plane();
-    let space = Space::discontinuous(&mesh, 0).unwrap().matrix(2, 3).unwrap();
+    let space = Space::discontinuous(&mesh, 0)
+        .unwrap()
+        .matrix(2, 3)
+        .unwrap();
     let values = (0..space.dof_count()).map(|k| k as f64).collect();
     let field = Field::from_values(&space, values).unwrap();
     let value = field.evaluate(1, [0.25, 0.25, 0.0]).unwrap().value;
@@ -156,12 +171,21 @@ fn values_at_points_come_cell_by_cell() {
 fn measures_carry_the_size_of_cells_and_sides() {
     let one = Expr::constant(1.0);
     for mesh in meshes() {
-        let size = if mesh.cell_kind() == CellKind::Segment { 1.0 } else { 2.0 };
+        let size = if mesh.cell_kind() == CellKind::Segment {
+            1.0
+        } else {
+            2.0
+        };
         close(integrate(&one.dx(&mesh)).unwrap(), size);
     }
     // A surface in space: the square of a cube's side, embedded and turned.
     let flat = shapes::rectangle_quads([2, 2], [0.0; 2], [1.0; 2]).unwrap();
-    let points = flat.map().nodes.iter().map(|x| [0.6 * x[0], x[1], 0.8 * x[0]]).collect();
+    let points = flat
+        .map()
+        .nodes
+        .iter()
+        .map(|x| [0.6 * x[0], x[1], 0.8 * x[0]])
+        .collect();
     let surface = Mesh::new(CellKind::Quad, 3, points, flat.topology().cells().to_vec()).unwrap();
     close(integrate(&one.dx(&surface)).unwrap(), 1.0);
 }
@@ -173,7 +197,10 @@ fn rules_follow_the_degree_of_the_integrand() {
         for power in 0..=12 {
             // The first coordinate runs over [0, 2], the others over [0, 1].
             let exact = 2f64.powi(power + 1) / f64::from(power + 1);
-            close(integrate(&x.pow(f64::from(power)).dx(&mesh)).unwrap(), exact);
+            close(
+                integrate(&x.pow(f64::from(power)).dx(&mesh)).unwrap(),
+                exact,
+            );
         }
         let coarse = Measure::cells(&mesh).degree(1);
         let value = integrate(&x.pow(12.0).over(&coarse)).unwrap();
@@ -207,20 +234,29 @@ fn named_groups_add_up_without_counting_twice() {
     tags.insert_cells("b", vec![2, 3]);
     let mesh = mesh.with_tags(tags).unwrap();
     let both = Measure::cells(&mesh).tagged("a").tagged("b");
-    close(integrate(&Expr::constant(1.0).over(&both)).unwrap(), 4.0 / 8.0);
+    close(
+        integrate(&Expr::constant(1.0).over(&both)).unwrap(),
+        4.0 / 8.0,
+    );
 }
 
 #[test]
 fn box_sides_have_names() {
     for (mesh, dim) in [(plane(), 2), (space3(), 3)] {
         let rows = table("Names of the sides of boxes, rectangles and grids:");
-        for row in rows.iter().filter(|r| r[0].starts_with(if dim == 2 { '2' } else { '3' })) {
+        for row in rows
+            .iter()
+            .filter(|r| r[0].starts_with(if dim == 2 { '2' } else { '3' }))
+        {
             let axis = (row[1].as_bytes()[0] - b'x') as usize;
             for (name, end) in [(&row[2], 0.0), (&row[3], 1.0)] {
                 let x = Expr::position(&mesh).at(axis);
                 let name = name.trim_matches('`');
                 close(integrate(&x.ds(&mesh, name)).unwrap(), end);
-                close(integrate(&Expr::constant(1.0).ds(&mesh, name)).unwrap(), 1.0);
+                close(
+                    integrate(&Expr::constant(1.0).ds(&mesh, name)).unwrap(),
+                    1.0,
+                );
             }
         }
     }
