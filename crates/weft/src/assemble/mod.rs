@@ -5,6 +5,7 @@
 //! `form/lower` → `integral` (tables, blocks) → `engine` (one block: geometry, tape,
 //! contraction by `kernel`) → `scatter` (coloured chunks, fixed order).
 
+mod deform;
 mod domain;
 mod engine;
 mod error;
@@ -18,6 +19,7 @@ mod scatter;
 mod tape;
 mod values;
 
+pub use deform::{DeformError, Deformation};
 pub use error::AssembleError;
 pub use plan::{MatrixPlan, PointPlan, ScalarPlan, VectorPlan};
 pub use values::{ProjectError, evaluate_at, interpolate, project};

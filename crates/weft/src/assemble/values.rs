@@ -40,10 +40,16 @@ pub fn interpolate(expression: &Expr, space: &Space) -> Result<Field, AssembleEr
     check_shape(expression, space)?;
     let values = evaluate_at(expression, space.geometry(), space.element().nodes())?;
     let field = Field::zeros(space);
+    spread(&values, space, &mut field.values_mut());
+    Ok(field)
+}
+
+/// From values at the element's nodes in every cell, `[cell][node][component]`, to degrees of
+/// freedom. A shared node takes the value of the cell with the smallest number.
+pub(super) fn spread(values: &[f64], space: &Space, out: &mut [f64]) {
     let per_node = space.components();
     let components = space.shape().len();
     let kind = space.value();
-    let mut out = field.values_mut();
     let nodes = space.nodes_per_cell();
     // Backwards, so that the smallest cell writes last.
     for cell in (0..space.topology().cell_count()).rev() {
@@ -55,8 +61,6 @@ pub fn interpolate(expression: &Expr, space: &Space) -> Result<Field, AssembleEr
             }
         }
     }
-    drop(out);
-    Ok(field)
 }
 
 fn check_shape(expression: &Expr, space: &Space) -> Result<(), AssembleError> {

@@ -310,18 +310,25 @@ impl Expr {
     }
 
     /// Gradient: of a scalar the vector `∂f/∂x_d`, of a vector the matrix `∂u_c/∂x_d`.
+    ///
+    /// Numbers and parameters do not say how many axes space has, so they have no gradient.
     pub fn grad(&self) -> Expr {
+        self.grad_in(None)
+    }
+
+    /// Gradient where space is known to have `axes` axes.
+    pub(crate) fn grad_in(&self, axes: Option<usize>) -> Expr {
         if self.error().is_some() {
             return self.clone();
         }
         if let Op::Restrict(side, a) = self.op() {
-            let g = a.grad();
+            let g = a.grad_in(axes);
             return match side {
                 super::SideOf::Inside => g.inside(),
                 super::SideOf::Outside => g.outside(),
             };
         }
-        let Some(dim) = space_dim(self, &mut HashMap::new()) else {
+        let Some(dim) = space_dim(self, &mut HashMap::new()).or(axes) else {
             return self.unavailable("the gradient of something that does not vary in space");
         };
         let shape = match self.shape() {
@@ -351,6 +358,9 @@ impl Expr {
         }
         let dim = space_dim(self, &mut HashMap::new());
         match self.shape() {
+            // Nothing in it varies.
+            Shape::Vector(_) if dim.is_none() => Expr::zero(Shape::Scalar),
+            Shape::Matrix(_, c) if dim.is_none() => Expr::zero(Shape::Vector(c)),
             Shape::Vector(n) if dim == Some(n) => self.grad().trace(),
             Shape::Matrix(r, c) if dim == Some(r) => {
                 let columns: Vec<Expr> = (0..r).map(|d| self.along(d)).collect();
@@ -381,6 +391,14 @@ impl Expr {
             return self.clone();
         }
         let dim = space_dim(self, &mut HashMap::new());
+        match self.shape() {
+            // Nothing in it varies.
+            Shape::Scalar | Shape::Vector(3) if dim.is_none() => {
+                return Expr::zero(if self.shape().is_scalar() { Shape::Vector(2) } else { self.shape() });
+            }
+            Shape::Vector(2) if dim.is_none() => return Expr::zero(Shape::Scalar),
+            _ => {}
+        }
         let g = self.grad();
         if g.error().is_some() {
             return g;
@@ -438,7 +456,9 @@ impl Expr {
         let seed = |leaf: &Expr| -> Option<Expr> {
             match leaf.op() {
                 Op::Field(f) if f.same(field) => Some(direction.clone()),
-                Op::Gradient(a) if is_field(a, field) => Some(direction.grad()),
+                Op::Gradient(a) if is_field(a, field) => {
+                    Some(direction.grad_in(Some(field.space().geometry().space_dim())))
+                }
                 Op::Partial(a, c, d) if is_field(a, field) => Some(partial(*c, *d)),
                 _ => None,
             }

@@ -2,7 +2,9 @@
 
 /// The known name closest to `name` in edit distance, if it is close enough to be meant.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (name.chars().count() / 3).max(1);
+    // One letter is as near to any other: for those only the case may differ.
+    let length = name.chars().count();
+    let limit = (length / 3).max((length > 1) as usize);
     known
         .map(|k| (distance(name, k), k))
         .filter(|(d, _)| *d <= limit)

@@ -10,6 +10,7 @@
 //! manifold sides and positively oriented cells of non-zero measure, so nothing later has to ask.
 
 mod check;
+mod deformed;
 mod equispaced;
 mod error;
 mod frame;
@@ -18,6 +19,7 @@ mod group;
 mod lattice;
 mod mesh;
 mod nodes;
+mod numbering;
 mod refine;
 pub mod shapes;
 pub(crate) mod side_map;
@@ -32,10 +34,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::element::CellKind;
 
+pub use deformed::Deformed;
 pub use error::{GeometryError, MeshWarning};
 pub use frame::{Frame, frame_at, locate, map_element};
 pub use grid::{Grid2, Grid3};
 pub use mesh::Mesh;
+pub use numbering::{Hanging, NodeNumbering};
 pub use side_map::SideMap;
 pub use tags::Tags;
 pub use topology::Topology;
@@ -142,6 +146,12 @@ pub trait Geometry: std::fmt::Debug + Send + Sync {
     /// How the inner and the outer cell of a side see it, given the geometry's topology.
     fn side_maps(&self, topology: &Topology, side: usize) -> [SideMap; 2] {
         side_map::of_topology(topology, side)
+    }
+    /// Numbering of the nodes of continuous Lagrange spaces of degree `degree`, where the
+    /// geometry prescribes one; `None` for the numbering by vertices, edges, faces and cells.
+    fn node_numbering(&self, degree: usize) -> Option<NodeNumbering> {
+        let _ = degree;
+        None
     }
     /// Cells per axis of a grid (1 for unused axes); `None` for anything else.
     fn lattice(&self) -> Option<[usize; 3]> {

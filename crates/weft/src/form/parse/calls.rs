@@ -41,7 +41,7 @@ pub(super) const FUNCTIONS: [(&str, usize); 28] = [
     ("identity", 1),
 ];
 
-pub(super) fn function(name: &str, a: &[Expr]) -> Result<Expr, Call> {
+pub(super) fn function(name: &str, a: &[Expr], axes: Option<usize>) -> Result<Expr, Call> {
     if let Some((_, u)) = Unary::NAMED.iter().find(|(n, _)| *n == name) {
         return if a.len() == 1 {
             Ok(a[0].unary(*u))
@@ -56,7 +56,7 @@ pub(super) fn function(name: &str, a: &[Expr]) -> Result<Expr, Call> {
         return Err(Call::Count(count));
     }
     Ok(match name {
-        "grad" => a[0].grad(),
+        "grad" => a[0].grad_in(axes),
         "div" => a[0].div(),
         "curl" => a[0].curl(),
         "sym" => a[0].sym(),

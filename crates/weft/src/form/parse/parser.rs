@@ -413,7 +413,8 @@ impl<'a> Parser<'a> {
         if name == "deriv" {
             return self.derivative(form, &arguments, position);
         }
-        let e = match function(name, &arguments) {
+        let axes = self.scope.geometry.as_ref().map(|g| g.space_dim());
+        let e = match function(name, &arguments, axes) {
             Ok(e) => e,
             Err(Call::Unknown) => {
                 let known = FUNCTIONS.iter().map(|(n, _)| *n);
