@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::MAX_SIZE;
+use crate::vtu::MAX_DEGREE;
 use weft::assemble::AssembleError;
 use weft::element::CellKind;
 use weft::form::Expr;
@@ -54,10 +55,7 @@ pub enum PictureError {
     #[error("{}s have no faces to draw; cells of dimension 2 or 3 have", .0.name())]
     NoFaces(CellKind),
     /// A number of parts of a face that can't be made.
-    #[error(
-        "faces cannot be cut by degree {0}; accepted are 1 to {}",
-        crate::vtu::MAX_DEGREE
-    )]
+    #[error("faces cannot be cut by degree {0}; accepted are 1 to {MAX_DEGREE}")]
     Degree(usize),
     /// A value of the wrong shape.
     #[error("{what} need {wanted}; `{expression}` is a {shape}")]

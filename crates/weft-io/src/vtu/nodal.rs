@@ -189,7 +189,7 @@ mod tests {
             let cells = mesh.topology().cell_count();
             let space = Space::lagrange(&mesh, 2).unwrap();
             let x = Expr::position(&mesh).at(0);
-            let field = interpolate(&(&x * &x * &x), &space).unwrap();
+            let field = interpolate(&x.pow(4.0), &space).unwrap();
             let geometry: Arc<dyn Geometry> = Arc::new(mesh.clone());
             let smooth = NodalGrid::new(&geometry, 2, &[("u", field.expr())]).unwrap();
             assert_eq!(smooth.point_count(), space.node_count());
