@@ -175,7 +175,10 @@ fn forms() {
     for (new, parts) in [
         // Nonlinear, unbalanced, without a measure, mixed.
         ("dot(u, u)*dot(u, v)*dx", ["linear", "a.toml:15:"]),
-        ("inner(grad(u), grad(v)*dx", ["`)`", "a.toml:15:"]),
+        (
+            "inner(grad(u), grad(v)*dx",
+            ["must be a scalar", "a.toml:15:28"],
+        ),
         ("inner(grad(u), grad(v))", ["multiply by dx", "a.toml:15:"]),
         (
             "inner(grad(u), grad(v))*dx + dot(t, v)*dx",
@@ -275,7 +278,7 @@ fn parameters() {
         GOOD,
         "mu = 1\n",
         "mu = \"lambda/2\"\n",
-        &["defined by one another", "`mu` uses `lambda` uses `mu`"],
+        &["defined by one another", "`lambda` uses `mu` uses `lambda`"],
     );
     bad(
         GOOD,
@@ -314,6 +317,15 @@ fn singular_systems_are_named() {
     );
     assert_eq!(message.matches("singular").count(), 1, "{message}");
     let empty = SCALAR.replace("dot(grad(u), grad(v))*dx", "u*v*ds('right')");
+    shows(
+        &solved(&empty),
+        &[
+            "condition on node 0",
+            "[0.0, 0.0]",
+            "no integral of the form reaches it",
+        ],
+    );
+    let empty = empty.replace("on = \"left\"", "on = \"right\"");
     shows(&solved(&empty), &["singular", "no equation"]);
 }
 

@@ -13,7 +13,7 @@ use weft_io::vtu::{Encoding, NodalGrid};
 /// Part of the body's size to which an automatic factor brings the largest displacement.
 const VISIBLE: f64 = 0.1;
 /// Displacements from this part of the body's size up to that one are shown as they are.
-const NATURAL: std::ops::RangeInclusive<f64> = 0.04..=1.0;
+const NATURAL: std::ops::RangeInclusive<f64> = 0.03..=1.0;
 
 /// What is written, as expressions of the solution.
 pub(super) struct Plan {
@@ -181,6 +181,8 @@ fn automatic(field: &Field) -> Option<f64> {
     }
     let wanted = VISIBLE * extent / largest;
     let power = 10f64.powf(wanted.log10().floor());
-    let step = [5.0, 2.0, 1.0].into_iter().find(|s| s * power <= wanted);
-    Some(step.unwrap_or(1.0) * power)
+    // The nearest in proportion.
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|s| s * power);
+    let off = |s: f64| (s / wanted).ln().abs();
+    steps.into_iter().min_by(|a, b| off(*a).total_cmp(&off(*b)))
 }

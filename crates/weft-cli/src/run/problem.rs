@@ -7,7 +7,7 @@ use std::sync::Arc;
 use weft::assemble::{AssembleError, MatrixPlan, VectorPlan};
 use weft::element::NodeFamily;
 use weft::field::Field;
-use weft::form::{Expr, Form, FormError, Scope};
+use weft::form::{Expr, Form, Scope};
 use weft::geometry::Geometry;
 use weft::problem::{
     Dirichlet, LinearProblem, NewtonOptions, NonlinearProblem, PreconditionerKind, ProblemError,
@@ -317,6 +317,15 @@ fn solver(chosen: &case::Solver) -> Solver {
     }
 }
 
+/// Where a node is.
+fn place(space: &Space, node: usize) -> String {
+    let places = space.node_positions();
+    let dim = space.geometry().space_dim();
+    places
+        .get(node)
+        .map_or("no place".to_string(), |x| format!("{:?}", &x[..dim]))
+}
+
 /// What failed while solving, with what a user may do about it.
 fn explain(error: ProblemError, case: &Case, space: &Space) -> anyhow::Error {
     let fault = Diagnostic::new(error.to_string());
@@ -330,18 +339,21 @@ fn explain(error: ProblemError, case: &Case, space: &Space) -> anyhow::Error {
                 .note("the conditions leave this free; fix more sides or components"),
         },
         ProblemError::Solve(SolveError::Conflict { node, .. }) => {
-            let places = space.node_positions();
-            let at = places.get(*node).copied().unwrap_or_default();
             let fault = match case.dirichlet.last() {
                 Some(last) => fault.at(&last.at),
                 None => fault,
             };
+            let at = place(space, *node);
             fault.note(format!(
-                "node {node} is at {:?}; where conditions meet they must agree",
-                &at[..space.geometry().space_dim()]
+                "node {node} is at {at}; where conditions meet they must agree"
             ))
         }
-        ProblemError::Form(FormError::Domain(_)) => fault.at(&case.problem.unknown.at),
+        ProblemError::Solve(SolveError::Constraint { node, .. }) => {
+            let at = place(space, *node);
+            fault.at(&case.problem.unknown.at).note(format!(
+                "node {node} is at {at}; perhaps no integral of the form reaches it"
+            ))
+        }
         _ => return error.into(),
     };
     fault.into()
