@@ -131,6 +131,12 @@ impl Diagnostic {
         }
     }
 
+    /// Puts the name of the thing that has the fault before the message.
+    pub fn about(mut self, what: &str) -> Diagnostic {
+        self.message = format!("{what}: {}", self.message);
+        self
+    }
+
     /// Shows the line of `place`.
     pub fn at(mut self, place: &Place) -> Diagnostic {
         self.place = Some(place.clone());

@@ -1,4 +1,6 @@
-//! Which of the accepted names a misspelt one was meant to be.
+//! Names in messages: which of the accepted names a misspelt one was meant to be, and lists.
+
+use weft::element::CellKind;
 
 /// The accepted names that are near `name`, best first, at most three.
 ///
@@ -36,6 +38,18 @@ pub fn either(names: &[&str]) -> String {
     match quoted.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
         _ => quoted.concat(),
+    }
+}
+
+/// Cells of a kind, many of them.
+pub fn cells(kind: CellKind) -> &'static str {
+    match kind {
+        CellKind::Point => "points",
+        CellKind::Segment => "segments",
+        CellKind::Triangle => "triangles",
+        CellKind::Quad => "quads",
+        CellKind::Tet => "tets",
+        CellKind::Hex => "hexes",
     }
 }
 

@@ -35,7 +35,7 @@ pub struct Case {
     pub parameters: Vec<Parameter>,
     /// `[problem]`.
     pub problem: Problem,
-    /// `[[dirichlet]]`, later ones winning where they overlap.
+    /// `[[dirichlet]]`; where they overlap they must agree.
     pub dirichlet: Vec<Dirichlet>,
     /// `[solver]`.
     pub solver: Solver,

@@ -4,6 +4,10 @@ use std::io;
 use std::path::PathBuf;
 
 use super::MAX_SIZE;
+use crate::vtu::MAX_DEGREE;
+use weft::assemble::AssembleError;
+use weft::element::CellKind;
+use weft::form::Expr;
 
 /// Why a picture could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +51,27 @@ pub enum PictureError {
     /// A range of colours that is none.
     #[error("the colour range {0} to {1} is impossible; it must rise and be finite")]
     Range(f64, f64),
+    /// Cells that have no faces to draw.
+    #[error("{}s have no faces to draw; cells of dimension 2 or 3 have", .0.name())]
+    NoFaces(CellKind),
+    /// A number of parts of a face that can't be made.
+    #[error("faces cannot be cut by degree {0}; accepted are 1 to {MAX_DEGREE}")]
+    Degree(usize),
+    /// A value of the wrong shape.
+    #[error("{what} need {wanted}; `{expression}` is a {shape}")]
+    Shape {
+        /// What the value is for.
+        what: &'static str,
+        /// What it should be.
+        wanted: &'static str,
+        /// The expression.
+        expression: String,
+        /// Its shape.
+        shape: String,
+    },
+    /// An expression that has no values on the surface.
+    #[error(transparent)]
+    Evaluate(#[from] AssembleError),
     /// The file system refused.
     #[error("cannot write {}: {source}", path.display())]
     Io {
@@ -55,4 +80,15 @@ pub enum PictureError {
         /// What the system said.
         source: io::Error,
     },
+}
+
+impl PictureError {
+    pub(super) fn shape(what: &'static str, wanted: &'static str, e: &Expr) -> PictureError {
+        PictureError::Shape {
+            what,
+            wanted,
+            expression: e.to_string(),
+            shape: e.shape().to_string(),
+        }
+    }
 }

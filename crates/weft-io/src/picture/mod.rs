@@ -2,7 +2,7 @@
 //!
 //! [`Picture`] collects triangles (already deformed, with a value at each corner), a title and
 //! a view, and draws them with hidden parts removed, smooth colours, a colour bar and small
-//! axes into an [`Image`] or a PNG file.
+//! axes into an [`Image`] or a PNG file. [`Skin`] makes the triangles of a geometry.
 //!
 //! The invariant: the same input gives the same bytes.
 
@@ -11,10 +11,12 @@ mod error;
 mod font;
 mod overlay;
 mod raster;
+mod skin;
 mod ticks;
 
 pub use error::PictureError;
 pub use raster::Image;
+pub use skin::Skin;
 
 use std::path::Path;
 

@@ -1,25 +1,29 @@
 //! Writing of VTK files: unstructured grids (`.vtu`) and series of them (`.pvd`).
 //!
-//! [`VtuGrid`] is a mesh of one cell kind and degree with data on points and cells; degrees
-//! above 1 become VTK's Lagrange cells, which ParaView and PyVista draw curved. [`Series`]
-//! lists files with their times.
+//! [`write`] writes fields, [`NodalGrid`] expressions. Both make a [`VtuGrid`], a mesh of one
+//! cell kind and degree with data on points and cells; degrees above 1 become VTK's Lagrange
+//! cells, which ParaView and PyVista draw curved. [`Series`] lists files with their times.
 //!
 //! The invariant: a file is whole or absent. It is written beside its place, flushed and
 //! renamed.
 
 mod encode;
+mod nodal;
 mod order;
 mod series;
 
 pub use encode::Encoding;
+pub use nodal::{NodalGrid, write};
 pub use series::Series;
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use encode::{Array, Numbers};
+use weft::assemble::AssembleError;
 use weft::element::CellKind;
 use weft::geometry::GeometryMap;
+use weft::space::SpaceError;
 
 /// The highest degree of a cell: that of the Lagrange cells that VTK promises to draw.
 pub const MAX_DEGREE: usize = 10;
@@ -76,6 +80,28 @@ pub enum VtuError {
     /// Two arrays on points, or two on cells, with one name.
     #[error("two arrays are called \"{0}\"")]
     RepeatedName(String),
+    /// No field was given to [`write()`], so there is no geometry.
+    #[error("a file needs at least one field")]
+    NoFields,
+    /// Fields of different geometries.
+    #[error("the fields \"{first}\" and \"{other}\" live on different geometries")]
+    Geometries {
+        /// The first field.
+        first: String,
+        /// One that lives elsewhere.
+        other: String,
+    },
+    /// An expression that has no values at the nodes.
+    #[error("\"{name}\": {source}")]
+    Evaluate {
+        /// Name of the array.
+        name: String,
+        /// Why.
+        source: Box<AssembleError>,
+    },
+    /// Nodes of this degree can't be numbered.
+    #[error(transparent)]
+    Space(#[from] SpaceError),
     /// A time that is not a finite number, or not after the last one.
     #[error("time {time} cannot follow {last:?}; times must be finite and increase")]
     Time {

@@ -296,6 +296,27 @@ impl PointPlan {
         geometry: &Arc<dyn Geometry>,
         points: &[[f64; 3]],
     ) -> Result<PointPlan, AssembleError> {
+        let all = Measure::new(crate::form::DomainKind::Cells, geometry.clone());
+        PointPlan::over(expression, all, points)
+    }
+
+    /// As [`PointPlan::new`] for the listed cells only, each once. The array of values keeps its
+    /// layout; [`PointPlan::evaluate`] leaves the values of other cells as they are.
+    pub fn on_cells(
+        expression: &Expr,
+        geometry: &Arc<dyn Geometry>,
+        cells: &[u32],
+        points: &[[f64; 3]],
+    ) -> Result<PointPlan, AssembleError> {
+        let all = Measure::new(crate::form::DomainKind::Cells, geometry.clone());
+        PointPlan::over(expression, all.listed(cells), points)
+    }
+
+    fn over(
+        expression: &Expr,
+        measure: Measure,
+        points: &[[f64; 3]],
+    ) -> Result<PointPlan, AssembleError> {
         expression.check()?;
         let held = expression.held();
         if held.test.is_some() || held.trial.is_some() {
@@ -304,7 +325,6 @@ impl PointPlan {
             ))
             .into());
         }
-        let measure = Measure::new(crate::form::DomainKind::Cells, geometry.clone());
         let integral = Integral {
             measure,
             integrand: expression.clone(),

@@ -36,7 +36,7 @@ pub enum ProblemError {
     #[error(transparent)]
     Space(#[from] SpaceError),
     /// The system has no unique solution; says what is free.
-    #[error("the system is singular: {0}")]
+    #[error("{0}")]
     Singular(String),
     /// The parts of the problem do not fit together.
     #[error("{0}")]
