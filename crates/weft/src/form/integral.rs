@@ -1,7 +1,7 @@
 //! Forms: sums of integrals over cells, boundary sides and interior sides.
 
 use super::error::FormError;
-use super::expr::{Expr, Held};
+use super::expr::{Expr, Held, mixed};
 use crate::field::Field;
 use crate::geometry::Geometry;
 use crate::space::Space;
@@ -85,6 +85,21 @@ impl Measure {
     pub fn masked(mut self, mask: impl Into<Arc<[bool]>>) -> Measure {
         self.subset = Subset::Masked(mask.into());
         self
+    }
+
+    /// Whether both select the same elements and the same rule.
+    fn same(&self, other: &Measure) -> bool {
+        let subsets = match (&self.subset, &other.subset) {
+            (Subset::All, Subset::All) => true,
+            (Subset::Tagged(a), Subset::Tagged(b)) => a == b,
+            (Subset::Listed(a), Subset::Listed(b)) => Arc::ptr_eq(a, b),
+            (Subset::Masked(a), Subset::Masked(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        };
+        subsets
+            && self.kind == other.kind
+            && self.degree == other.degree
+            && self.geometry.id() == other.geometry.id()
     }
 
     /// Use a rule exact to this degree instead of the estimated one.
@@ -181,13 +196,22 @@ impl Form {
             return Form::failed(e);
         }
         self.error = None;
-        if let (Some(a), Some(b)) = (self.integrals.first(), other.integrals.first()) {
-            let sum = &a.integrand + &b.integrand;
-            if let Some(e) = sum.error() {
-                return Form::failed(e.clone());
+        if let (Some(a), Some(b)) = (self.integrals.first(), other.integrals.first())
+            && !a.integrand.held().same(b.integrand.held())
+        {
+            return Form::failed(mixed(&a.integrand, &b.integrand));
+        }
+        for new in other.integrals {
+            let same = |old: &&mut Integral| old.measure.same(&new.measure);
+            match self.integrals.iter_mut().find(same) {
+                // One pass over the elements for both, unless the sum grows too deep.
+                Some(old) if (&old.integrand + &new.integrand).error().is_none() => {
+                    old.integrand = &old.integrand + &new.integrand;
+                }
+                _ => self.integrals.push(new),
             }
         }
-        self.integrals.extend(other.integrals);
+        self.integrals.retain(|i| !i.integrand.is_zero());
         self
     }
 
