@@ -1,0 +1,267 @@
+//! Laws of boundary-value problems: conditions, reactions, singular systems, Newton's method.
+
+use std::sync::Arc;
+use weft::assemble::integrate;
+use weft::field::Field;
+use weft::form::{Expr, Form, Param, Scope, div, grad, inner, sym};
+use weft::geometry::{Geometry, Mesh, shapes};
+use weft::problem::{
+    Dirichlet, LinearProblem, NewtonOptions, NonlinearProblem, ProblemError, Solver, solve,
+};
+use weft::solve::{KrylovOptions, Method};
+use weft::space::Space;
+
+fn tight() -> Solver {
+    Solver::Krylov {
+        method: Method::Cg,
+        preconditioner: weft::problem::PreconditionerKind::BlockJacobi,
+        options: KrylovOptions {
+            tolerance: 1e-13,
+            ..KrylovOptions::default()
+        },
+    }
+}
+
+fn square(n: usize) -> Mesh {
+    shapes::rectangle_triangles([n, n], [0.0; 2], [1.0; 2]).unwrap()
+}
+
+fn text(mesh: &Mesh, source: &str) -> Expr {
+    Scope::new(Arc::new(mesh.clone()))
+        .expression(source)
+        .unwrap()
+}
+
+fn elasticity(mesh: &Mesh, space: &Space) -> Form {
+    let (u, v) = (Expr::trial(space), Expr::test(space));
+    (2.0 * inner(&sym(&grad(&u)), &sym(&grad(&v))) + div(&u) * div(&v)).dx(mesh)
+}
+
+fn distance(u: &Field, exact: &Expr, mesh: &Mesh) -> f64 {
+    let e = u.expr() - exact;
+    integrate(&e.inner(&e).dx(mesh)).unwrap().sqrt()
+}
+
+#[test]
+fn jumping_coefficients_and_prescribed_values_meet_right() {
+    // −(k u')' = 0 with k = 1 left, 3 right of x = ½, u(0) = 2, u(1) = 6: piecewise linear.
+    let mesh = square(8).with_tag_cells("right", |x| x[0] > 0.5).unwrap();
+    let space = Space::lagrange(&mesh, 1).unwrap();
+    let tags = mesh.tags();
+    let right = tags.cells("right").unwrap();
+    let cells = mesh.topology().cell_count();
+    let k: Vec<f64> = (0..cells as u32)
+        .map(|c| {
+            if right.binary_search(&c).is_ok() {
+                3.0
+            } else {
+                1.0
+            }
+        })
+        .collect();
+    let (u, v) = (Expr::trial(&space), Expr::test(&space));
+    let a = (Expr::cell_data("k", k) * grad(&u).inner(&grad(&v))).dx(&mesh);
+    let conditions = [
+        Dirichlet::on(&space, "left").unwrap().value(2.0).unwrap(),
+        Dirichlet::on(&space, "right").unwrap().value(6.0).unwrap(),
+    ];
+    let mut problem = LinearProblem::new(&a, &Form::zero(), &conditions, tight()).unwrap();
+    problem.solve().unwrap();
+    // Flux q = 4 / (½ / 1 + ½ / 3) = 6.
+    let exact = text(&mesh, "select(x[0] < 0.5, 2 + 6*x[0], 5 + 2*(x[0] - 0.5))");
+    assert!(distance(problem.solution(), &exact, &mesh) < 1e-11);
+    let reactions = problem.reactions().unwrap();
+    let sum = |tag: &str| -> f64 {
+        space
+            .tagged_nodes(tag)
+            .unwrap()
+            .iter()
+            .map(|&n| reactions[n as usize])
+            .sum()
+    };
+    assert!((sum("left") + 6.0).abs() < 1e-10);
+    assert!((sum("right") - 6.0).abs() < 1e-10);
+}
+
+#[test]
+fn normal_conditions_hold_on_faces_corners_and_curves() {
+    // A box between smooth walls: only uniform compression along z is left free to choose.
+    let mesh = shapes::box_hexes([2; 3], [0.0; 3], [1.0; 3]).unwrap();
+    let mesh = mesh.with_tag_sides("walls", |x| x[2] < 1.0 - 1e-9).unwrap();
+    let space = Space::lagrange(&mesh, 2).unwrap().vector(3).unwrap();
+    let conditions = [
+        Dirichlet::on(&space, "walls").unwrap().normal().unwrap(),
+        Dirichlet::on(&space, "top")
+            .unwrap()
+            .component(2)
+            .unwrap()
+            .value(-0.1)
+            .unwrap(),
+    ];
+    let u = solve(
+        &elasticity(&mesh, &space),
+        &Form::zero(),
+        &conditions,
+        tight(),
+    )
+    .unwrap();
+    assert!(distance(&u, &text(&mesh, "[0, 0, -0.1*x[2]]"), &mesh) < 1e-11);
+
+    // A rigid rotation satisfies u·n = 0 on a circle at its nodes; facets share a mean normal,
+    // so the rotation stays free and the system is singular, by exactly that motion.
+    let disk = shapes::disk(6).unwrap();
+    let tag = disk.tags().side_names().next().unwrap().to_owned();
+    let space = Space::lagrange(&disk, 1).unwrap().vector(2).unwrap();
+    let held = [Dirichlet::on(&space, &tag).unwrap().normal().unwrap()];
+    match solve(&elasticity(&disk, &space), &Form::zero(), &held, tight()) {
+        Err(ProblemError::Singular(text)) => assert!(text.contains("rotation"), "{text}"),
+        other => panic!("{:?}", other.map(|_| ())),
+    }
+}
+
+#[test]
+fn singular_systems_are_named() {
+    let mesh = square(3);
+    let scalar = Space::lagrange(&mesh, 1).unwrap();
+    let (u, v) = (Expr::trial(&scalar), Expr::test(&scalar));
+    let laplace = grad(&u).inner(&grad(&v)).dx(&mesh);
+    let named = |result: Result<Field, ProblemError>, word: &str| match result {
+        Err(ProblemError::Singular(text)) => assert!(text.contains(word), "{text}"),
+        other => panic!("{:?}", other.map(|_| ())),
+    };
+    named(solve(&laplace, &v.dx(&mesh), &[], tight()), "constant");
+    let space = scalar.vector(2).unwrap();
+    let left = Dirichlet::on(&space, "left").unwrap().component(0).unwrap();
+    let form = elasticity(&mesh, &space);
+    named(solve(&form, &Form::zero(), &[left], tight()), "along y");
+    // Two squares that do not touch, one of them held.
+    let mut points = mesh.map().nodes.clone();
+    let count = points.len() as u32;
+    points.extend(mesh.map().nodes.iter().map(|x| [x[0] + 2.0, x[1], 0.0]));
+    let mut cells = mesh.topology().cells().to_vec();
+    cells.extend(mesh.topology().cells().iter().map(|v| v + count));
+    let pair = Mesh::new(mesh.cell_kind(), 2, points, cells)
+        .unwrap()
+        .with_tag_sides("left", |x| x[0] < 1e-9)
+        .unwrap();
+    let space = Space::lagrange(&pair, 1).unwrap();
+    let (u, v) = (Expr::trial(&space), Expr::test(&space));
+    let held = [Dirichlet::on(&space, "left").unwrap()];
+    let form = grad(&u).inner(&grad(&v)).dx(&pair);
+    named(solve(&form, &v.dx(&pair), &held, tight()), "constant");
+}
+
+#[test]
+fn mistakes_are_errors() {
+    let mesh = square(2);
+    let space = Space::lagrange(&mesh, 1).unwrap();
+    let vector = space.vector(2).unwrap();
+    assert!(
+        Dirichlet::on(&space, "lef")
+            .unwrap_err()
+            .to_string()
+            .contains("left")
+    );
+    assert!(Dirichlet::on(&space, "left").unwrap().component(0).is_err());
+    assert!(Dirichlet::on(&space, "left").unwrap().normal().is_err());
+    assert!(
+        Dirichlet::on(&vector, "left")
+            .unwrap()
+            .component(2)
+            .is_err()
+    );
+    let wrong = Dirichlet::on(&space, "left")
+        .unwrap()
+        .value(Expr::vector(&[0.0, 1.0]));
+    assert!(wrong.is_err());
+    let (u, v) = (Expr::trial(&space), Expr::test(&space));
+    let a = u.inner(&v).dx(&mesh);
+    let other = Dirichlet::on(&vector, "left").unwrap();
+    assert!(solve(&a, &Form::zero(), &[other], tight()).is_err());
+    let mixed = u
+        .inner(&Expr::test(&Space::lagrange(&mesh, 1).unwrap()))
+        .dx(&mesh);
+    assert!(solve(&mixed, &Form::zero(), &[], tight()).is_err());
+    let nan = Dirichlet::on(&space, "left")
+        .unwrap()
+        .value(text(&mesh, "ln(-1 - x[0])"))
+        .unwrap();
+    assert!(solve(&a, &Form::zero(), &[nan], tight()).is_err());
+    let clash = [
+        Dirichlet::on(&space, "left").unwrap().value(1.0).unwrap(),
+        Dirichlet::on(&space, "bottom").unwrap().value(2.0).unwrap(),
+    ];
+    assert!(solve(&a, &Form::zero(), &clash, tight()).is_err());
+}
+
+/// −∇·((1 + u²) ∇u) = f with a known solution.
+#[test]
+fn newton_converges_quadratically() {
+    let mesh = square(6);
+    let space = Space::lagrange(&mesh, 2).unwrap();
+    let exact = text(&mesh, "1 + x[0]*x[1]");
+    let f = -((1.0 + &exact * &exact) * exact.grad()).div();
+    let u = Field::zeros(&space);
+    let v = Expr::test(&space);
+    let flux = (1.0 + u.expr() * u.expr()) * grad(&u.expr());
+    let residual = (flux.inner(&grad(&v)) - f * &v).dx(&mesh);
+    let held = [Dirichlet::on_boundary(&space).value(exact.clone()).unwrap()];
+    let options = NewtonOptions {
+        tolerance: 1e-12,
+        ..NewtonOptions::default()
+    };
+    let mut problem = NonlinearProblem::new(&residual, &u, &held, tight(), options).unwrap();
+    let report = problem.solve().unwrap();
+    assert!(distance(&u, &exact, &mesh) < 1e-9, "{:?}", report.history);
+    let h = &report.history;
+    assert!(h.len() <= 9, "{h:?}");
+    // Digits double: the last full step gains more than half of all digits again.
+    let k = h.len() - 2;
+    assert!(h[k] / h[0] < (h[k - 1] / h[0]).powf(1.5), "{h:?}");
+}
+
+#[test]
+fn newton_says_why_it_stopped() {
+    let mesh = square(2);
+    let space = Space::lagrange(&mesh, 1).unwrap();
+    let u = Field::zeros(&space);
+    let v = Expr::test(&space);
+    let held = [Dirichlet::on(&space, "left").unwrap()];
+    let plan = |residual: Expr, u: &Field| {
+        let form = residual.dx(&mesh);
+        NonlinearProblem::new(&form, u, &held, tight(), NewtonOptions::default())
+    };
+    // No dependence on the unknown.
+    assert!(plan(v.clone(), &u).is_err());
+    // exp(u) + |∇u|² … = 0 has no solution: exp is positive.
+    let residual =
+        grad(&u.expr()).inner(&grad(&v)) + 1e3 * u.expr().unary(weft::form::Unary::Exp) * &v * -1.0;
+    match plan(residual, &u).unwrap().solve() {
+        Err(ProblemError::Newton { reason, .. }) => assert!(!reason.is_empty()),
+        Err(other) => panic!("{other}"),
+        Ok(report) => panic!("{:?}", report.history),
+    }
+}
+
+#[test]
+fn parameters_and_fields_change_between_solves() {
+    let mesh = square(4);
+    let space = Space::lagrange(&mesh, 2).unwrap();
+    let load = Param::scalar("load", 1.0);
+    let top = Param::scalar("top", 0.0);
+    let (u, v) = (Expr::trial(&space), Expr::test(&space));
+    let a = grad(&u).inner(&grad(&v)).dx(&mesh);
+    let l = (Expr::from(&load) * &v).dx(&mesh);
+    let held = [Dirichlet::on_boundary(&space).value(&top).unwrap()];
+    let mut problem = LinearProblem::new(&a, &l, &held, tight()).unwrap();
+    problem.solve().unwrap();
+    let first = problem.solution().values().to_vec();
+    load.set(3.0);
+    top.set(5.0);
+    problem.solve().unwrap();
+    for (x, y) in problem.solution().values().iter().zip(&first) {
+        assert!((x - 3.0 * y - 5.0).abs() < 1e-10);
+    }
+    // The solver starts from the last solution: solving again takes no iterations to speak of.
+    assert!(problem.solve().unwrap().iterations <= 1);
+}
