@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use weft::assemble::integrate;
 use weft::field::Field;
-use weft::form::{Expr, Form, Param, Scope, div, grad, inner, sym};
+use weft::form::{Expr, Form, Param, Scope, Unary, div, grad, inner, sym};
 use weft::geometry::{Geometry, Mesh, shapes};
 use weft::problem::{
-    Dirichlet, LinearProblem, NewtonOptions, NonlinearProblem, ProblemError, Solver, solve,
+    Dirichlet, LinearProblem, NewtonOptions, NonlinearProblem, PreconditionerKind, ProblemError,
+    Solver, solve,
 };
 use weft::solve::{KrylovOptions, Method};
 use weft::space::Space;
@@ -14,7 +15,7 @@ use weft::space::Space;
 fn tight() -> Solver {
     Solver::Krylov {
         method: Method::Cg,
-        preconditioner: weft::problem::PreconditionerKind::BlockJacobi,
+        preconditioner: PreconditionerKind::BlockJacobi,
         options: KrylovOptions {
             tolerance: 1e-13,
             ..KrylovOptions::default()
@@ -227,16 +228,21 @@ fn newton_says_why_it_stopped() {
     let u = Field::zeros(&space);
     let v = Expr::test(&space);
     let held = [Dirichlet::on(&space, "left").unwrap()];
-    let plan = |residual: Expr, u: &Field| {
-        let form = residual.dx(&mesh);
-        NonlinearProblem::new(&form, u, &held, tight(), NewtonOptions::default())
-    };
     // No dependence on the unknown.
-    assert!(plan(v.clone(), &u).is_err());
-    // exp(u) + |∇u|² … = 0 has no solution: exp is positive.
-    let residual =
-        grad(&u.expr()).inner(&grad(&v)) + 1e3 * u.expr().unary(weft::form::Unary::Exp) * &v * -1.0;
-    match plan(residual, &u).unwrap().solve() {
+    let constant = v.dx(&mesh);
+    let options = NewtonOptions::default();
+    assert!(NonlinearProblem::new(&constant, &u, &held, tight(), options).is_err());
+    // The Bratu problem −Δu = λ exp(u) has no solution for a large λ.
+    let residual = grad(&u.expr()).inner(&grad(&v)) - 1e3 * u.expr().unary(Unary::Exp) * &v;
+    let gmres = Solver::Krylov {
+        method: Method::Gmres,
+        preconditioner: PreconditionerKind::Jacobi,
+        options: KrylovOptions::default(),
+    };
+    let form = residual.dx(&mesh);
+    let options = NewtonOptions::default();
+    let mut problem = NonlinearProblem::new(&form, &u, &held, gmres, options).unwrap();
+    match problem.solve() {
         Err(ProblemError::Newton { reason, .. }) => assert!(!reason.is_empty()),
         Err(other) => panic!("{other}"),
         Ok(report) => panic!("{:?}", report.history),
