@@ -394,7 +394,11 @@ impl Expr {
         match self.shape() {
             // Nothing in it varies.
             Shape::Scalar | Shape::Vector(3) if dim.is_none() => {
-                return Expr::zero(if self.shape().is_scalar() { Shape::Vector(2) } else { self.shape() });
+                return Expr::zero(if self.shape().is_scalar() {
+                    Shape::Vector(2)
+                } else {
+                    self.shape()
+                });
             }
             Shape::Vector(2) if dim.is_none() => return Expr::zero(Shape::Scalar),
             _ => {}
