@@ -73,22 +73,24 @@ pub fn unit_mesh(kind: CellKind, n: [usize; 3]) -> Mesh {
     .unwrap()
 }
 
-/// The same with inner vertices moved to and fro by a quarter of a cell or less, in a pattern
-/// that repeats: refined meshes look the same, and quads and hexes stay far from
-/// parallelograms.
+/// The same with every vertex moved to and fro by up to 0.15 of a cell along each axis, in a
+/// pattern that repeats: refined meshes look the same everywhere, boundary included, and quads
+/// and hexes stay far from parallelograms.
 pub fn zigzag_mesh(kind: CellKind, n: usize) -> Mesh {
-    let h = 1.0 / n as f64;
-    let size = if kind == CellKind::Tet { 0.1 } else { 0.15 };
-    let mesh = unit_mesh(kind, [n; 3]);
-    mesh.moved(|x| {
-        let index = x.map(|c| (c * n as f64).round() as i32);
-        std::array::from_fn(|d| {
-            let inner = (0..kind.dim()).all(|a| index[a] > 0 && index[a] < n as i32);
-            let sign = 1 - 2 * ((index[d] + index[(d + 1) % 3]) & 1);
-            if inner && d < kind.dim() { x[d] + size * h * sign as f64 } else { x[d] }
+    let step = if kind == CellKind::Tet { 0.1 } else { 0.15 } / n as f64;
+    unit_mesh(kind, [n; 3])
+        .moved(|x| {
+            let index = x.map(|c| (c * n as f64).round() as i32);
+            std::array::from_fn(|d| {
+                let sign = 1 - 2 * ((index[d] + index[(d + 1) % 3]) & 1);
+                if d < kind.dim() {
+                    x[d] + step * sign as f64
+                } else {
+                    0.0
+                }
+            })
         })
-    })
-    .unwrap()
+        .unwrap()
 }
 
 /// A general smooth map of the unit cube, not affine on any cell.
@@ -127,21 +129,32 @@ pub fn straight_cases() -> Vec<Case> {
         .zip(CellKind::CELLS)
         .map(|(name, kind)| Case {
             name,
-            mesh: unit_mesh(kind, odd_counts(kind)).moved(|x| bend(x, kind.dim())).unwrap(),
+            mesh: unit_mesh(kind, odd_counts(kind))
+                .moved(|x| bend(x, kind.dim()))
+                .unwrap(),
         })
         .collect()
 }
 
 /// Second-order curved meshes, one of each kind in the space of its own dimension.
 pub fn curved_cases() -> Vec<Case> {
-    let names = ["curved segment", "curved triangle", "curved quad", "curved tet", "curved hex"];
+    let names = [
+        "curved segment",
+        "curved triangle",
+        "curved quad",
+        "curved tet",
+        "curved hex",
+    ];
     names
         .into_iter()
         .zip(CellKind::CELLS)
         .map(|(name, kind)| {
             let n = if kind.dim() == 3 { [1; 3] } else { [2, 1, 1] };
             let mesh = unit_mesh(kind, n).elevated(2).unwrap();
-            Case { name, mesh: mesh.moved(|x| bend(x, kind.dim())).unwrap() }
+            Case {
+                name,
+                mesh: mesh.moved(|x| bend(x, kind.dim())).unwrap(),
+            }
         })
         .collect()
 }
@@ -149,7 +162,11 @@ pub fn curved_cases() -> Vec<Case> {
 /// Curves and surfaces in spaces of more dimensions.
 pub fn embedded_cases() -> Vec<Case> {
     let height = |x: f64, y: f64| 0.3 * x * y + 0.2 * x * x;
-    let plane = |kind| unit_mesh(kind, odd_counts(kind)).moved(|x| bend(x, 2)).unwrap();
+    let plane = |kind| {
+        unit_mesh(kind, odd_counts(kind))
+            .moved(|x| bend(x, 2))
+            .unwrap()
+    };
     let curve = |space_dim: usize| {
         let at = |k: usize| {
             let t = k as f64 / 5.0;
@@ -157,23 +174,48 @@ pub fn embedded_cases() -> Vec<Case> {
             std::array::from_fn(|d| if d < space_dim { x[d] } else { 0.0 })
         };
         let cells = (0..5).flat_map(|k| [k, k + 1]).collect();
-        Mesh::new(CellKind::Segment, space_dim, (0..6).map(at).collect(), cells).unwrap()
+        Mesh::new(
+            CellKind::Segment,
+            space_dim,
+            (0..6).map(at).collect(),
+            cells,
+        )
+        .unwrap()
     };
     vec![
-        Case { name: "segment in 2-D", mesh: curve(2) },
-        Case { name: "segment in 3-D", mesh: curve(3) },
-        Case { name: "triangle in 3-D", mesh: plane(CellKind::Triangle).lifted(height).unwrap() },
-        Case { name: "quad in 3-D", mesh: plane(CellKind::Quad).lifted(height).unwrap() },
+        Case {
+            name: "segment in 2-D",
+            mesh: curve(2),
+        },
+        Case {
+            name: "segment in 3-D",
+            mesh: curve(3),
+        },
+        Case {
+            name: "triangle in 3-D",
+            mesh: plane(CellKind::Triangle).lifted(height).unwrap(),
+        },
+        Case {
+            name: "quad in 3-D",
+            mesh: plane(CellKind::Quad).lifted(height).unwrap(),
+        },
         Case {
             name: "curved triangle in 3-D",
-            mesh: plane(CellKind::Triangle).lifted(height).unwrap().elevated(2).unwrap(),
+            mesh: plane(CellKind::Triangle)
+                .lifted(height)
+                .unwrap()
+                .elevated(2)
+                .unwrap(),
         },
     ]
 }
 
 /// Every case there is.
 pub fn all_cases() -> Vec<Case> {
-    [straight_cases(), curved_cases(), embedded_cases()].into_iter().flatten().collect()
+    [straight_cases(), curved_cases(), embedded_cases()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// The mesh with vertices renumbered at random and every cell turned at random.
@@ -189,7 +231,9 @@ pub fn scrambled(mesh: &Mesh, random: &mut Random) -> Mesh {
     let cells = order.into_iter().flat_map(|cell| {
         let vertices = topology.cell_vertices(cell);
         let turn = random.pick(&turns);
-        turn.iter().map(|&k| number[vertices[k] as usize] as u32).collect::<Vec<_>>()
+        turn.iter()
+            .map(|&k| number[vertices[k] as usize] as u32)
+            .collect::<Vec<_>>()
     });
     let cells = cells.collect();
     Mesh::new(mesh.cell_kind(), mesh.space_dim(), points, cells).unwrap()
@@ -206,7 +250,9 @@ fn rotations(kind: CellKind) -> Vec<Vec<usize>> {
             // Affine: opposite differences agree; and positive: the determinant of the axes.
             let image = |v: usize| vertices[p[v]];
             let axis = |d: usize| {
-                let unit = vertices.iter().position(|x| x[d] == 1.0 && x.iter().sum::<f64>() == 1.0);
+                let unit = vertices
+                    .iter()
+                    .position(|x| x[d] == 1.0 && x.iter().sum::<f64>() == 1.0);
                 let (a, b) = (image(0), image(unit.unwrap()));
                 std::array::from_fn::<f64, 3, _>(|k| b[k] - a[k])
             };
@@ -254,19 +300,36 @@ pub fn shared(mesh: &Mesh) -> Arc<dyn Geometry> {
 
 /// A pool of this many threads.
 pub fn pool(threads: usize) -> rayon::ThreadPool {
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .unwrap()
 }
 
 /// Largest difference of two arrays, relative to the largest entry of the second.
 pub fn difference(a: &[f64], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
-    let scale = b.iter().fold(0.0f64, |m, x| m.max(x.abs())).max(f64::MIN_POSITIVE);
-    a.iter().zip(b).fold(0.0f64, |m, (x, y)| if x.is_nan() || y.is_nan() { f64::NAN } else { m.max((x - y).abs()) }) / scale
+    let scale = b
+        .iter()
+        .fold(0.0f64, |m, x| m.max(x.abs()))
+        .max(f64::MIN_POSITIVE);
+    a.iter().zip(b).fold(0.0f64, |m, (x, y)| {
+        if x.is_nan() || y.is_nan() {
+            f64::NAN
+        } else {
+            m.max((x - y).abs())
+        }
+    }) / scale
 }
 
 /// Demand that two arrays agree to `tolerance`, relative to the largest entry.
 #[track_caller]
 pub fn assert_close(a: &[f64], b: &[f64], tolerance: f64, what: &str) {
     let d = difference(a, b);
-    assert!(d <= tolerance, "{what}: difference {d:e}\n{:?}\n{:?}", &a[..a.len().min(9)], &b[..b.len().min(9)]);
+    assert!(
+        d <= tolerance,
+        "{what}: difference {d:e}\n{:?}\n{:?}",
+        &a[..a.len().min(9)],
+        &b[..b.len().min(9)]
+    );
 }

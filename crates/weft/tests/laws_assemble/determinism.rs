@@ -25,8 +25,14 @@ fn results_do_not_depend_on_threads() {
         let f = field(&space, &mut Random(1));
         let scope = scope(&mesh, &space, &f);
         let all = || {
-            let a = form(&scope, "(1 + f^2)*dot(grad(u), grad(v))*dx + jump(u)*avg(v)*dS + u*v*ds");
-            let l = form(&scope, "exp(f)*v*dx + x[0]*v*ds + avg(v)*dot(avg(grad(f)), n)*dS");
+            let a = form(
+                &scope,
+                "(1 + f^2)*dot(grad(u), grad(v))*dx + jump(u)*avg(v)*dS + u*v*ds",
+            );
+            let l = form(
+                &scope,
+                "exp(f)*v*dx + x[0]*v*ds + avg(v)*dot(avg(grad(f)), n)*dS",
+            );
             let j = form(&scope, "sin(f)*dx + f^2*ds + dot(jump(grad(f)), n)^2*dS");
             let e = scope.expression("f*grad(f)").unwrap();
             let points = [kind.center(), kind.vertices()[0]];
@@ -41,7 +47,10 @@ fn results_do_not_depend_on_threads() {
         let first = pool(1).install(all);
         for threads in [1, 2, 3, 4] {
             for round in 0..2 {
-                assert!(pool(threads).install(all) == first, "{kind:?}, {threads} threads, {round}");
+                assert!(
+                    pool(threads).install(all) == first,
+                    "{kind:?}, {threads} threads, {round}"
+                );
             }
         }
         assert!(mesh.topology().cell_count() > 500);

@@ -24,7 +24,11 @@ fn results<G: Geometry + Clone + 'static>(geometry: &G, degree: usize) -> Result
         + (&u * n.dot(&v.grad())).over(&Measure::boundary(geometry));
     let l = (&v * x.at(1)).dx(geometry) + (&v * x.dot(&n)).over(&Measure::boundary(geometry));
     let f = interpolate(&(x.at(0) * x.at(1)), &space).unwrap();
-    let broken = interpolate(&(x.at(0) * x.at(1)), &Space::discontinuous(geometry, 0).unwrap()).unwrap();
+    let broken = interpolate(
+        &(x.at(0) * x.at(1)),
+        &Space::discontinuous(geometry, 0).unwrap(),
+    )
+    .unwrap();
     let jump = Expr::from(&broken).jump();
     let numbers = vec![
         measure_of(geometry),
@@ -72,7 +76,11 @@ fn plane_grids() {
     let grid = Grid2::new([4, 3], lower, upper).unwrap();
     let mesh = shapes::rectangle_quads([4, 3], lower, upper).unwrap();
     for p in 1..=4 {
-        compare(&results(&grid, p), &results(&mesh, p), &format!("degree {p}"));
+        compare(
+            &results(&grid, p),
+            &results(&mesh, p),
+            &format!("degree {p}"),
+        );
     }
 }
 
@@ -82,6 +90,10 @@ fn grids_in_space() {
     let grid = Grid3::new([3, 2, 1], lower, upper).unwrap();
     let mesh = shapes::box_hexes([3, 2, 1], lower, upper).unwrap();
     for p in 1..=3 {
-        compare(&results(&grid, p), &results(&mesh, p), &format!("degree {p}"));
+        compare(
+            &results(&grid, p),
+            &results(&mesh, p),
+            &format!("degree {p}"),
+        );
     }
 }

@@ -9,7 +9,9 @@ use weft::geometry::{Geometry, Mesh};
 use weft::space::Space;
 
 fn bent(kind: CellKind, n: usize) -> Mesh {
-    unit_mesh(kind, [n; 3]).moved(|x| bend(x, kind.dim())).unwrap()
+    unit_mesh(kind, [n; 3])
+        .moved(|x| bend(x, kind.dim()))
+        .unwrap()
 }
 
 #[test]
@@ -36,9 +38,13 @@ fn continuous_functions_do_not_jump() {
 #[test]
 fn both_sides_see_the_same_positions() {
     let mut random = Random(5);
-    let curved = curved_cases().into_iter().filter(|c| !c.mesh.topology().interior_sides().is_empty());
+    let curved = curved_cases()
+        .into_iter()
+        .filter(|c| !c.mesh.topology().interior_sides().is_empty());
     let straight = CellKind::CELLS.into_iter().flat_map(|kind| {
-        (0..3).map(|_| scrambled(&bent(kind, 2), &mut random)).collect::<Vec<_>>()
+        (0..3)
+            .map(|_| scrambled(&bent(kind, 2), &mut random))
+            .collect::<Vec<_>>()
     });
     for mesh in straight.chain(curved.map(|c| c.mesh)) {
         let dim = mesh.space_dim();
@@ -47,9 +53,15 @@ fn both_sides_see_the_same_positions() {
         let places = broken.vector(dim).unwrap();
         let y = interpolate(&Expr::position(&mesh), &places).unwrap();
         let mut scope = scope(&mesh, &places, &y);
-        let off = value(&scope, "dot(inside(f) - outside(f), inside(f) - outside(f))*dS");
+        let off = value(
+            &scope,
+            "dot(inside(f) - outside(f), inside(f) - outside(f))*dS",
+        );
         assert!(off < 1e-24, "{:?}: {off:e}", mesh.cell_kind());
-        let off = value(&scope, "(dot(inside(f) - x, inside(f) - x) + dot(outside(f) - x, outside(f) - x))*dS");
+        let off = value(
+            &scope,
+            "(dot(inside(f) - x, inside(f) - x) + dot(outside(f) - x, outside(f) - x))*dS",
+        );
         assert!(off < 1e-24, "{:?}: {off:e}", mesh.cell_kind());
         // The normal leaves the inner cell: it points from its centre to the outer one's.
         let cell_kind = mesh.cell_kind();
@@ -73,7 +85,11 @@ fn interior_sums_do_not_depend_on_the_numbering() {
         };
         let mut results = Vec::new();
         for round in 0..5 {
-            let mesh = if round == 0 { plain.clone() } else { scrambled(&plain, &mut random) };
+            let mesh = if round == 0 {
+                plain.clone()
+            } else {
+                scrambled(&plain, &mut random)
+            };
             let space = Space::discontinuous(&mesh, 0).unwrap();
             let mut scope = scope(&mesh, &space, &weft::field::Field::zeros(&space));
             let e = scope.expression(&text(mesh.space_dim())).unwrap();

@@ -30,9 +30,15 @@ fn rigid_motions_cost_nothing_and_symmetry_is_exact() {
         let highest = if mesh.space_dim() == 3 { 2 } else { 4 };
         // Rotations lie in the space if its degree is at least the map's.
         for p in mesh.map().degree..=highest {
-            let space = Space::lagrange(&mesh, p).unwrap().vector(mesh.space_dim()).unwrap();
+            let space = Space::lagrange(&mesh, p)
+                .unwrap()
+                .vector(mesh.space_dim())
+                .unwrap();
             let scope = scope(&mesh, &space, &field(&space, &mut Random(1)));
-            let a = form(&scope, "2*inner(sym(grad(u)), sym(grad(v)))*dx + 1.5*div(u)*div(v)*dx");
+            let a = form(
+                &scope,
+                "2*inner(sym(grad(u)), sym(grad(v)))*dx + 1.5*div(u)*div(v)*dx",
+            );
             let stiffness = matrix(&a).unwrap();
             assert!(stiffness.is_symmetric(0.0), "{name} {p}");
             let scale = stiffness.max_abs();
@@ -41,7 +47,10 @@ fn rigid_motions_cost_nothing_and_symmetry_is_exact() {
                 let mut force = vec![0.0; space.dof_count()];
                 stiffness.multiply(&w.values(), &mut force).unwrap();
                 let largest = force.iter().fold(0.0f64, |m, f| m.max(f.abs()));
-                assert!(largest < 1e-12 * scale * force.len() as f64, "{name} {p}: {largest:e}");
+                assert!(
+                    largest < 1e-12 * scale * force.len() as f64,
+                    "{name} {p}: {largest:e}"
+                );
             }
         }
     }

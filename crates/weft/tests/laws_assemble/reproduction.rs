@@ -9,9 +9,15 @@ use weft::space::{Space, ValueKind};
 
 /// A polynomial of position of total degree `p` that depends on all axes.
 fn polynomial(scope: &Scope, dim: usize, p: usize, shift: f64) -> Expr {
-    let terms: Vec<String> = (0..dim).map(|d| format!("{}*x[{d}]", 1.0 - 0.4 * d as f64)).collect();
+    let terms: Vec<String> = (0..dim)
+        .map(|d| format!("{}*x[{d}]", 1.0 - 0.4 * d as f64))
+        .collect();
     let line = terms.join(" + ");
-    let text = format!("({line} + {shift})^{p} - x[{}]^{} + {shift}", dim - 1, p.saturating_sub(1));
+    let text = format!(
+        "({line} + {shift})^{p} - x[{}]^{} + {shift}",
+        dim - 1,
+        p.saturating_sub(1)
+    );
     scope.expression(&text).unwrap()
 }
 
@@ -27,7 +33,11 @@ fn expression(mesh: &Mesh, kind: ValueKind, p: usize) -> Expr {
 }
 
 fn kinds(dim: usize) -> Vec<ValueKind> {
-    let mut all = vec![ValueKind::Scalar, ValueKind::Vector(dim), ValueKind::Matrix(2, 3)];
+    let mut all = vec![
+        ValueKind::Scalar,
+        ValueKind::Vector(dim),
+        ValueKind::Matrix(2, 3),
+    ];
     if dim > 1 {
         all.push(ValueKind::Symmetric(dim));
     }
@@ -47,11 +57,17 @@ fn compare(field: &weft::field::Field, e: &Expr, what: &str) {
     let len = e.shape().len();
     let dim = geometry.space_dim();
     let slopes: Vec<f64> = (0..len)
-        .flat_map(|c| evaluate_at(&e_component(e, c).grad(), geometry, &points[..1]).unwrap()[..dim].to_vec())
+        .flat_map(|c| {
+            evaluate_at(&e_component(e, c).grad(), geometry, &points[..1]).unwrap()[..dim].to_vec()
+        })
         .collect();
     let point = field.evaluate(0, points[0]).unwrap();
     assert_close(&point.value, &truth[..len], 1e-11, what);
-    let gradient: Vec<f64> = point.gradient.iter().flat_map(|g| g[..dim].to_vec()).collect();
+    let gradient: Vec<f64> = point
+        .gradient
+        .iter()
+        .flat_map(|g| g[..dim].to_vec())
+        .collect();
     assert_close(&gradient, &slopes, 1e-9, what);
 }
 
@@ -68,7 +84,11 @@ fn interpolation() {
     for Case { name, mesh } in straight_cases() {
         for p in 1..=6 {
             for continuous in [true, false] {
-                let space = if continuous { Space::lagrange(&mesh, p) } else { Space::discontinuous(&mesh, p) };
+                let space = if continuous {
+                    Space::lagrange(&mesh, p)
+                } else {
+                    Space::discontinuous(&mesh, p)
+                };
                 let space = space.unwrap();
                 for kind in kinds(mesh.space_dim()) {
                     let e = expression(&mesh, kind, p);
@@ -134,11 +154,21 @@ fn wrong_shapes_are_refused() {
     let space = Space::lagrange(&mesh, 1).unwrap();
     let x = Expr::position(&mesh);
     let message = interpolate(&x, &space).map(drop).unwrap_err().to_string();
-    assert!(message.contains("vector of 2") && message.contains("scalar"), "{message}");
+    assert!(
+        message.contains("vector of 2") && message.contains("scalar"),
+        "{message}"
+    );
     assert!(project(&x, &space).is_err());
     assert!(interpolate(&Expr::test(&space), &space).is_err());
     assert!(weft::field::Field::from_values(&space, vec![0.0; 3]).is_err());
     let field = weft::field::Field::zeros(&space);
-    let message = field.evaluate(2, [0.0; 3]).map(drop).unwrap_err().to_string();
-    assert!(message.contains("cell 2 does not exist; the geometry has 2 cells"), "{message}");
+    let message = field
+        .evaluate(2, [0.0; 3])
+        .map(drop)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        message.contains("cell 2 does not exist; the geometry has 2 cells"),
+        "{message}"
+    );
 }

@@ -18,7 +18,11 @@ fn parts_add_up_to_the_whole() {
         let boundary = topology.boundary_sides().to_vec();
         let interior = topology.interior_sides().to_vec();
         for (all, measure, total) in [
-            (cells, Measure::cells as fn(&Mesh) -> Measure, topology.cell_count()),
+            (
+                cells,
+                Measure::cells as fn(&Mesh) -> Measure,
+                topology.cell_count(),
+            ),
             (boundary, Measure::boundary, topology.side_count()),
             (interior, Measure::interior, topology.side_count()),
         ] {
@@ -29,21 +33,34 @@ fn parts_add_up_to_the_whole() {
                 if total == topology.cell_count() {
                     tags.insert_cells(tag, part.clone());
                 }
-                tags.insert_sides(tag, part.iter().copied().filter(|&s| (s as usize) < topology.side_count()).collect());
+                tags.insert_sides(
+                    tag,
+                    part.iter()
+                        .copied()
+                        .filter(|&s| (s as usize) < topology.side_count())
+                        .collect(),
+                );
             }
-            let mesh = mesh.clone().with_tags(if total == topology.cell_count() {
-                let mut only = Tags::new();
-                only.insert_cells("first", first.clone());
-                only.insert_cells("second", second.clone());
-                only
-            } else {
-                tags
-            }).unwrap();
+            let mesh = mesh
+                .clone()
+                .with_tags(if total == topology.cell_count() {
+                    let mut only = Tags::new();
+                    only.insert_cells("first", first.clone());
+                    only.insert_cells("second", second.clone());
+                    only
+                } else {
+                    tags
+                })
+                .unwrap();
             let space = Space::discontinuous(&mesh, 1).unwrap();
             let e = (1.0 + Expr::position(&mesh).at(0)) * Expr::trial(&space) * Expr::test(&space);
             let dense = |m: Measure| matrix(&e.over(&m)).unwrap().to_dense();
             let whole = dense(measure(&mesh));
-            let mask = |part: &[u32]| (0..total as u32).map(|e| part.contains(&e)).collect::<Vec<_>>();
+            let mask = |part: &[u32]| {
+                (0..total as u32)
+                    .map(|e| part.contains(&e))
+                    .collect::<Vec<_>>()
+            };
             let sum = |parts: [Measure; 2]| -> Vec<f64> {
                 let [a, b] = parts.map(dense);
                 a.iter().zip(&b).map(|(a, b)| a + b).collect()
@@ -51,15 +68,40 @@ fn parts_add_up_to_the_whole() {
             let mut backwards = second.clone();
             backwards.reverse();
             for (way, parts) in [
-                ("tags", [measure(&mesh).tagged("first"), measure(&mesh).tagged("second")]),
-                ("lists", [measure(&mesh).listed(first.clone()), measure(&mesh).listed(backwards)]),
-                ("masks", [measure(&mesh).masked(mask(&first)), measure(&mesh).masked(mask(&second))]),
+                (
+                    "tags",
+                    [
+                        measure(&mesh).tagged("first"),
+                        measure(&mesh).tagged("second"),
+                    ],
+                ),
+                (
+                    "lists",
+                    [
+                        measure(&mesh).listed(first.clone()),
+                        measure(&mesh).listed(backwards),
+                    ],
+                ),
+                (
+                    "masks",
+                    [
+                        measure(&mesh).masked(mask(&first)),
+                        measure(&mesh).masked(mask(&second)),
+                    ],
+                ),
             ] {
                 assert_close(&sum(parts), &whole, 1e-14, &format!("{way} of {name}"));
             }
-            let both = measure(&mesh).tagged("first").tagged("second").tagged("first");
+            let both = measure(&mesh)
+                .tagged("first")
+                .tagged("second")
+                .tagged("first");
             assert_close(&dense(both), &whole, 1e-14, name);
-            assert!(dense(measure(&mesh).listed(vec![])).iter().all(|v| *v == 0.0));
+            assert!(
+                dense(measure(&mesh).listed(vec![]))
+                    .iter()
+                    .all(|v| *v == 0.0)
+            );
         }
     }
 }
@@ -69,25 +111,51 @@ fn wrong_lists_and_masks_are_errors() {
     let mesh = unit_mesh(CellKind::Quad, [3, 2, 1]);
     let topology = mesh.topology();
     let refused = |measure: Measure, part: &str| {
-        let message = integrate(&Expr::from(1.0).over(&measure)).unwrap_err().to_string();
+        let message = integrate(&Expr::from(1.0).over(&measure))
+            .unwrap_err()
+            .to_string();
         assert!(message.contains(part), "{message}");
     };
     let interior = topology.interior_sides()[0];
     let boundary = topology.boundary_sides()[0];
-    refused(Measure::cells(&mesh).listed(vec![1, 2, 1]), "cell 1 is listed twice");
-    refused(Measure::cells(&mesh).listed(vec![6]), "cell 6 does not exist; the geometry has 6 cells");
-    refused(Measure::boundary(&mesh).listed(vec![u32::MAX]), "side 4294967295 does not exist");
-    refused(Measure::boundary(&mesh).listed(vec![interior]), "not on the boundary");
-    refused(Measure::interior(&mesh).listed(vec![boundary]), "is on the boundary");
-    refused(Measure::cells(&mesh).masked(vec![true; 5]), "the mask has 5 entries; the geometry has 6 cells");
-    refused(Measure::interior(&mesh).masked(vec![false; 5]), "the mask has 5 entries");
+    refused(
+        Measure::cells(&mesh).listed(vec![1, 2, 1]),
+        "cell 1 is listed twice",
+    );
+    refused(
+        Measure::cells(&mesh).listed(vec![6]),
+        "cell 6 does not exist; the geometry has 6 cells",
+    );
+    refused(
+        Measure::boundary(&mesh).listed(vec![u32::MAX]),
+        "side 4294967295 does not exist",
+    );
+    refused(
+        Measure::boundary(&mesh).listed(vec![interior]),
+        "not on the boundary",
+    );
+    refused(
+        Measure::interior(&mesh).listed(vec![boundary]),
+        "is on the boundary",
+    );
+    refused(
+        Measure::cells(&mesh).masked(vec![true; 5]),
+        "the mask has 5 entries; the geometry has 6 cells",
+    );
+    refused(
+        Measure::interior(&mesh).masked(vec![false; 5]),
+        "the mask has 5 entries",
+    );
     let all = Measure::boundary(&mesh).masked(vec![true; topology.side_count()]);
     refused(all, "not on the boundary");
     // A second group of sides of the wrong kind is noticed too.
     let mut tags = mesh.tags().as_ref().clone();
     tags.insert_sides("middle", vec![interior]);
     let mesh = mesh.with_tags(tags).unwrap();
-    refused(Measure::boundary(&mesh).tagged("left").tagged("middle"), "lie between two cells; use dS");
+    refused(
+        Measure::boundary(&mesh).tagged("left").tagged("middle"),
+        "lie between two cells; use dS",
+    );
 }
 
 #[test]
@@ -103,8 +171,18 @@ fn tagged_boundaries_have_their_lengths_and_normals() {
         ("bottom", 2, -1.0),
         ("top", 2, 1.0),
     ] {
-        assert_close(&[value(&scope, &format!("1*ds('{tag}')"))], &[1.0], 1e-14, tag);
-        assert_close(&[value(&scope, &format!("n[{axis}]*ds('{tag}')"))], &[sign], 1e-14, tag);
+        assert_close(
+            &[value(&scope, &format!("1*ds('{tag}')"))],
+            &[1.0],
+            1e-14,
+            tag,
+        );
+        assert_close(
+            &[value(&scope, &format!("n[{axis}]*ds('{tag}')"))],
+            &[sign],
+            1e-14,
+            tag,
+        );
     }
 }
 
@@ -120,7 +198,8 @@ fn a_rebuilt_mesh_is_refused_by_what_was_made_before() {
     let mut target = matrices.matrix();
     matrices.assemble(&mut target).unwrap();
     let (topology, map) = (mesh.topology(), mesh.map());
-    mesh.rebuild(map.nodes.clone(), topology.cells()[..9].to_vec()).unwrap();
+    mesh.rebuild(map.nodes.clone(), topology.cells()[..9].to_vec())
+        .unwrap();
     let mut out = vec![0.0; space.dof_count()];
     let errors = [
         matrices.assemble(&mut target).unwrap_err(),
@@ -129,7 +208,10 @@ fn a_rebuilt_mesh_is_refused_by_what_was_made_before() {
         matrix(&form).unwrap_err(),
     ];
     for error in errors {
-        assert!(error.to_string().contains("the mesh was rebuilt"), "{error}");
+        assert!(
+            error.to_string().contains("the mesh was rebuilt"),
+            "{error}"
+        );
     }
     let space = Space::lagrange(&mesh, 1).unwrap();
     assert!(matrix(&(Expr::trial(&space) * Expr::test(&space)).dx(&mesh)).is_ok());
@@ -155,12 +237,23 @@ fn moved_vertices_are_seen_by_the_next_assembly() {
         plan.assemble(&mut target).unwrap();
         let before = target.to_dense();
         let old = mesh.map().nodes.clone();
-        mesh.move_vertices(old.iter().map(|&x| bend(x, dim)).collect()).unwrap();
+        mesh.move_vertices(old.iter().map(|&x| bend(x, dim)).collect())
+            .unwrap();
         plan.assemble(&mut target).unwrap();
         let (bilinear, functional) = make(&mesh);
-        assert_close(&target.to_dense(), &matrix(&bilinear).unwrap().to_dense(), 1e-14, "moved");
+        assert_close(
+            &target.to_dense(),
+            &matrix(&bilinear).unwrap().to_dense(),
+            1e-14,
+            "moved",
+        );
         let number = numbers.evaluate().unwrap();
-        assert_close(&[number], &[integrate(&functional).unwrap()], 1e-14, "number");
+        assert_close(
+            &[number],
+            &[integrate(&functional).unwrap()],
+            1e-14,
+            "number",
+        );
         mesh.move_vertices(old).unwrap();
         plan.assemble(&mut target).unwrap();
         assert_close(&target.to_dense(), &before, 1e-15, "back");
@@ -175,7 +268,12 @@ fn numbers_that_are_not_finite_are_errors() {
     let scope = scope(&mesh, &space, &f);
     f.values_mut()[3] = f64::NAN;
     let message = integrate(&form(&scope, "f*dx")).unwrap_err().to_string();
-    assert!(message.contains("not a finite number") && message.contains("field"), "{message}");
-    let message = integrate(&form(&scope, "1/0*dx + x[0]*dx")).unwrap_err().to_string();
+    assert!(
+        message.contains("not a finite number") && message.contains("field"),
+        "{message}"
+    );
+    let message = integrate(&form(&scope, "1/0*dx + x[0]*dx"))
+        .unwrap_err()
+        .to_string();
     assert!(message.contains("not a finite number"), "{message}");
 }

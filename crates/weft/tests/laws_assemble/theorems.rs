@@ -20,7 +20,11 @@ fn scope_at(mesh: &Mesh) -> Scope {
 const POLYNOMIALS: [[&str; 3]; 3] = [
     ["x[0]^3 + x[0]", "0", "0"],
     ["x[0]^2*x[1] - x[1]", "x[1]^3 + 2*x[0]*x[1]", "0"],
-    ["x[0]*x[1]*x[2] + x[0]^2", "x[1]^3 - x[2]*x[0]", "x[2]^2*x[1] + x[2] + x[0]"],
+    [
+        "x[0]*x[1]*x[2] + x[0]^2",
+        "x[1]^3 - x[2]*x[0]",
+        "x[2]^2*x[1] + x[2] + x[0]",
+    ],
 ];
 
 fn flat_cases() -> impl Iterator<Item = Case> {
@@ -62,12 +66,16 @@ fn the_divergence_theorem_for_tensors() {
         let entries = POLYNOMIALS[dim - 1];
         let rows: Vec<String> = (0..dim)
             .map(|i| {
-                let row: Vec<String> =
-                    (0..dim).map(|j| format!("{} + {i}*x[0]", entries[(i + j) % dim])).collect();
+                let row: Vec<String> = (0..dim)
+                    .map(|j| format!("{} + {i}*x[0]", entries[(i + j) % dim]))
+                    .collect();
                 format!("[{}]", row.join(", "))
             })
             .collect();
-        scope.set("t", scope.expression(&format!("[{}]", rows.join(", "))).unwrap());
+        scope.set(
+            "t",
+            scope.expression(&format!("[{}]", rows.join(", "))).unwrap(),
+        );
         for c in 0..dim {
             let inside = value(&scope, &format!("div(t)[{c}]*dx"));
             let flux = value(&scope, &format!("dot(n, t)[{c}]*ds"));
@@ -81,7 +89,11 @@ fn integration_by_parts_of_broken_fields() {
     let mut random = Random(31);
     for Case { name, mesh } in flat_cases() {
         // Straight meshes in random orientations, curved ones as they are.
-        let mesh = if mesh.map().degree == 1 { scrambled(&mesh, &mut random) } else { mesh };
+        let mesh = if mesh.map().degree == 1 {
+            scrambled(&mesh, &mut random)
+        } else {
+            mesh
+        };
         if mesh.topology().interior_sides().is_empty() {
             continue;
         }
@@ -93,17 +105,29 @@ fn integration_by_parts_of_broken_fields() {
         let inside = value(&scope, "div(w)*dx");
         let flux = value(&scope, "dot(w, n)*ds") + value(&scope, "dot(jump(w), n)*dS");
         let scale = value(&scope, "norm(w)*ds");
-        assert!((inside - flux).abs() < 1e-11 * scale, "{name}: {inside} {flux}");
+        assert!(
+            (inside - flux).abs() < 1e-11 * scale,
+            "{name}: {inside} {flux}"
+        );
         // With a product: ∫ w·grad(g) + g div(w) over cells is the same flux of g w.
         let g = field(&Space::discontinuous(&mesh, 1).unwrap(), &mut random);
         scope.set_field("g", &g);
         let inside = value(&scope, "(dot(w, grad(g)) + g*div(w))*dx");
         let flux = value(&scope, "g*dot(w, n)*ds") + value(&scope, "dot(jump(g*w), n)*dS");
-        assert!((inside - flux).abs() < 1e-11 * scale, "{name}: {inside} {flux}");
+        assert!(
+            (inside - flux).abs() < 1e-11 * scale,
+            "{name}: {inside} {flux}"
+        );
         // The jump of a product.
         let left = value(&scope, "dot(jump(g*w), n)*dS");
-        let right = value(&scope, "(jump(g)*dot(avg(w), n) + avg(g)*dot(jump(w), n))*dS");
-        assert!((left - right).abs() < 1e-11 * scale, "{name}: {left} {right}");
+        let right = value(
+            &scope,
+            "(jump(g)*dot(avg(w), n) + avg(g)*dot(jump(w), n))*dS",
+        );
+        assert!(
+            (left - right).abs() < 1e-11 * scale,
+            "{name}: {left} {right}"
+        );
     }
 }
 
@@ -120,7 +144,10 @@ fn gradients_of_fields_integrate_to_the_boundary() {
             for d in 0..mesh.space_dim() {
                 let inside = value(&scope, &format!("grad(f)[{d}]*dx"));
                 let flux = value(&scope, &format!("f*n[{d}]*ds"));
-                assert!((inside - flux).abs() < 1e-11 * scale, "{name}: {inside} {flux}");
+                assert!(
+                    (inside - flux).abs() < 1e-11 * scale,
+                    "{name}: {inside} {flux}"
+                );
             }
         }
     }
@@ -136,11 +163,21 @@ fn areas_of_sides_and_sizes_of_cells() {
     let mesh = unit_mesh(weft::element::CellKind::Tet, [2; 3]);
     let scope = scope_at(&mesh);
     assert_close(&[value(&scope, "1*ds")], &[6.0], 1e-14, "faces");
-    assert_close(&[value(&scope, "h*dx")], &[0.75f64.sqrt()], 1e-14, "diagonal");
+    assert_close(
+        &[value(&scope, "h*dx")],
+        &[0.75f64.sqrt()],
+        1e-14,
+        "diagonal",
+    );
     // The ends of a segment count 1 each.
     let mesh = unit_mesh(weft::element::CellKind::Segment, [5, 1, 1]);
     let scope = scope_at(&mesh);
-    assert_close(&[value(&scope, "1*ds"), value(&scope, "1*dS")], &[2.0, 4.0], 1e-14, "ends");
+    assert_close(
+        &[value(&scope, "1*ds"), value(&scope, "1*dS")],
+        &[2.0, 4.0],
+        1e-14,
+        "ends",
+    );
     assert_close(&[value(&scope, "x[0]*n[0]*ds")], &[1.0], 1e-14, "outward");
 }
 

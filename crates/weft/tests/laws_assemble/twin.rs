@@ -16,7 +16,10 @@ pub struct Basis {
 }
 
 impl Basis {
-    const ZERO: Basis = Basis { value: [0.0; MOST], gradient: [[0.0; 3]; MOST] };
+    const ZERO: Basis = Basis {
+        value: [0.0; MOST],
+        gradient: [[0.0; 3]; MOST],
+    };
 
     pub fn div(&self) -> f64 {
         (0..3).map(|d| self.gradient[d][d]).sum()
@@ -53,7 +56,13 @@ pub enum Over {
 }
 
 /// Global number and values of every basis function at a point.
-fn basis(space: &Space, cell: usize, xi: [f64; 3], frame: &Frame, outside: bool) -> Vec<(usize, Pair)> {
+fn basis(
+    space: &Space,
+    cell: usize,
+    xi: [f64; 3],
+    frame: &Frame,
+    outside: bool,
+) -> Vec<(usize, Pair)> {
     let table = space.element().tabulate(&[xi]);
     let per_node = space.components();
     let mut all = Vec::new();
@@ -69,9 +78,15 @@ fn basis(space: &Space, cell: usize, xi: [f64; 3], frame: &Frame, outside: bool)
                 }
             }
             let pair = if outside {
-                Pair { inside: Basis::ZERO, outside: here }
+                Pair {
+                    inside: Basis::ZERO,
+                    outside: here,
+                }
             } else {
-                Pair { inside: here, outside: Basis::ZERO }
+                Pair {
+                    inside: here,
+                    outside: Basis::ZERO,
+                }
             };
             all.push((node as usize * per_node + dof, pair));
         }
@@ -82,12 +97,17 @@ fn basis(space: &Space, cell: usize, xi: [f64; 3], frame: &Frame, outside: bool)
 /// Largest distance between two vertices of a straight cell.
 fn size(geometry: &dyn Geometry, cell: usize) -> f64 {
     let (topology, map) = (geometry.topology(), geometry.map());
-    let points: Vec<[f64; 3]> =
-        topology.cell_vertices(cell).iter().map(|&v| map.vertex(v)).collect();
-    let distance = |a: &[f64; 3], b: &[f64; 3]| {
-        (0..3).map(|d| (a[d] - b[d]).powi(2)).sum::<f64>().sqrt()
-    };
-    points.iter().flat_map(|a| points.iter().map(move |b| distance(a, b))).fold(0.0, f64::max)
+    let points: Vec<[f64; 3]> = topology
+        .cell_vertices(cell)
+        .iter()
+        .map(|&v| map.vertex(v))
+        .collect();
+    let distance =
+        |a: &[f64; 3], b: &[f64; 3]| (0..3).map(|d| (a[d] - b[d]).powi(2)).sum::<f64>().sqrt();
+    points
+        .iter()
+        .flat_map(|a| points.iter().map(move |b| distance(a, b)))
+        .fold(0.0, f64::max)
 }
 
 /// Visit every quadrature point with the basis functions of the spaces there.
@@ -112,8 +132,10 @@ pub fn visit(
                     xi,
                     weight: w * kind.reference_measure() * frame.measure,
                 };
-                let all: Vec<_> =
-                    spaces.iter().map(|s| basis(s, cell, xi, &frame, false)).collect();
+                let all: Vec<_> = spaces
+                    .iter()
+                    .map(|s| basis(s, cell, xi, &frame, false))
+                    .collect();
                 f(&place, &all);
             }
         }

@@ -17,7 +17,12 @@ type Integrand<'a> = &'a dyn Fn(&Place, &Pair, &Pair) -> f64;
 fn compare(form: &Form, spaces: [&Space; 2], over: Over, degree: usize, f: Integrand, what: &str) {
     let geometry = &**spaces[0].geometry();
     let engine = matrix(form).unwrap_or_else(|e| panic!("{what}: {e}"));
-    assert_close(&engine.to_dense(), &dense(geometry, over, degree, spaces, f), TOLERANCE, what);
+    assert_close(
+        &engine.to_dense(),
+        &dense(geometry, over, degree, spaces, f),
+        TOLERANCE,
+        what,
+    );
 }
 
 /// Points enough to see every entry, few enough to be quick.
@@ -44,23 +49,40 @@ fn scalar_forms() {
             let gd = mesh.space_dim();
             let check = |text: &str, f: Integrand| {
                 let what = format!("{text} on {name}, degree {p}");
-                compare(&form(&scope, text), [&space, &space], Over::Cells, rule(p), f, &what);
+                compare(
+                    &form(&scope, text),
+                    [&space, &space],
+                    Over::Cells,
+                    rule(p),
+                    f,
+                    &what,
+                );
             };
             check("u*v*dx", &|_, u, v| u.inside.value[0] * v.inside.value[0]);
             check("inner(grad(u), grad(v))*dx", &|_, u, v| {
-                (0..gd).map(|d| u.inside.gradient[0][d] * v.inside.gradient[0][d]).sum()
+                (0..gd)
+                    .map(|d| u.inside.gradient[0][d] * v.inside.gradient[0][d])
+                    .sum()
             });
             // Not symmetric: derivatives on one side only, and along one axis.
-            check("(x[0]*grad(u)[0]*v + 2*u*dot(x, grad(v)))*dx", &|place, u, v| {
-                let slope: f64 = (0..gd).map(|d| place.x[d] * v.inside.gradient[0][d]).sum();
-                place.x[0] * u.inside.gradient[0][0] * v.inside.value[0]
-                    + 2.0 * u.inside.value[0] * slope
-            });
+            check(
+                "(x[0]*grad(u)[0]*v + 2*u*dot(x, grad(v)))*dx",
+                &|place, u, v| {
+                    let slope: f64 = (0..gd).map(|d| place.x[d] * v.inside.gradient[0][d]).sum();
+                    place.x[0] * u.inside.gradient[0][0] * v.inside.value[0]
+                        + 2.0 * u.inside.value[0] * slope
+                },
+            );
             if gd > 1 {
-                check("(1 + x[1]^2)*grad(u)[1]*grad(v)[0]*dx + exp(x[0])*u*v*dx", &|place, u, v| {
-                    (1.0 + place.x[1].powi(2)) * u.inside.gradient[0][1] * v.inside.gradient[0][0]
-                        + place.x[0].exp() * u.inside.value[0] * v.inside.value[0]
-                });
+                check(
+                    "(1 + x[1]^2)*grad(u)[1]*grad(v)[0]*dx + exp(x[0])*u*v*dx",
+                    &|place, u, v| {
+                        (1.0 + place.x[1].powi(2))
+                            * u.inside.gradient[0][1]
+                            * v.inside.gradient[0][0]
+                            + place.x[0].exp() * u.inside.value[0] * v.inside.value[0]
+                    },
+                );
             }
         }
     }
@@ -75,11 +97,20 @@ fn boundary_forms() {
         let gd = mesh.space_dim();
         let text = "(x[0]*u*v + dot(grad(u), n)*v)*ds";
         let twin = |place: &Place, u: &Pair, v: &Pair| {
-            let flux: f64 = (0..gd).map(|d| u.inside.gradient[0][d] * place.normal[d]).sum();
+            let flux: f64 = (0..gd)
+                .map(|d| u.inside.gradient[0][d] * place.normal[d])
+                .sum();
             (place.x[0] * u.inside.value[0] + flux) * v.inside.value[0]
         };
         let what = format!("{text} on {name}");
-        compare(&form(&scope, text), [&space, &space], Over::Boundary, 4, &twin, &what);
+        compare(
+            &form(&scope, text),
+            [&space, &space],
+            Over::Boundary,
+            4,
+            &twin,
+            &what,
+        );
     }
 }
 
@@ -102,7 +133,9 @@ fn elasticity() {
             let what = format!("elasticity on {name}, degree {p}");
             let form = if gd == 1 {
                 // A vector of one component has a 1 × 1 gradient.
-                scope.form("1.4*inner(grad(u), grad(v))*dx + 1.3*div(u)*div(v)*dx").unwrap()
+                scope
+                    .form("1.4*inner(grad(u), grad(v))*dx + 1.3*div(u)*div(v)*dx")
+                    .unwrap()
             } else {
                 scope.form(text).unwrap()
             };
@@ -130,7 +163,14 @@ fn rectangular_forms() {
             let scope = mixed_scope(&mesh, &velocity, q, 3);
             let what = format!("div(u)*v on {name} with {kind}");
             let by = form(&scope, "div(u)*v*dx");
-            compare(&by, [&velocity, q], Over::Cells, 3, &|_, u, v| u.inside.div() * v.inside.value[0], &what);
+            compare(
+                &by,
+                [&velocity, q],
+                Over::Cells,
+                3,
+                &|_, u, v| u.inside.div() * v.inside.value[0],
+                &what,
+            );
             let scope = mixed_scope(&mesh, q, &velocity, 3);
             let what = format!("u*div(v) on {name} with {kind}");
             let by = form(&scope, "(u*div(v) + x[0]*u*v[0])*dx");
@@ -164,29 +204,57 @@ fn symmetric_and_matrix_values() {
                 let mut product = 0.0;
                 for k in 0..n * gd {
                     let (i, j, m) = (k / n, (k / gd) % gd, k % gd);
-                    product += place.x[i] * place.x[m] * u.inside.value[m * gd + j] * v.inside.value[i * gd + j];
+                    product += place.x[i]
+                        * place.x[m]
+                        * u.inside.value[m * gd + j]
+                        * v.inside.value[i * gd + j];
                 }
                 inner(u, v) + place.x[0] * trace * v.inside.value[1] + product
             };
-            compare(&form(&scope, text), [&stress, &stress], Over::Cells, 3, &twin, &what);
+            compare(
+                &form(&scope, text),
+                [&stress, &stress],
+                Over::Cells,
+                3,
+                &twin,
+                &what,
+            );
 
             let scope = mixed_scope(&mesh, &displacement, &stress, 3);
             let twin = |_: &Place, u: &Pair, v: &Pair| -> f64 {
-                (0..n).map(|k| u.inside.gradient[k / gd][k % gd] * v.inside.value[k]).sum()
+                (0..n)
+                    .map(|k| u.inside.gradient[k / gd][k % gd] * v.inside.value[k])
+                    .sum()
             };
             let by = form(&scope, "inner(grad(u), v)*dx");
-            compare(&by, [&displacement, &stress], Over::Cells, 3, &twin, &format!("grad(u):v, {what}"));
+            compare(
+                &by,
+                [&displacement, &stress],
+                Over::Cells,
+                3,
+                &twin,
+                &format!("grad(u):v, {what}"),
+            );
 
             let scope = mixed_scope(&mesh, &stress, &displacement, 3);
             let twin = |_: &Place, u: &Pair, v: &Pair| -> f64 {
                 // Divergence over the row index.
-                (0..gd).map(|c| {
-                    let div: f64 = (0..gd).map(|d| u.inside.gradient[d * gd + c][d]).sum();
-                    div * v.inside.value[c]
-                }).sum()
+                (0..gd)
+                    .map(|c| {
+                        let div: f64 = (0..gd).map(|d| u.inside.gradient[d * gd + c][d]).sum();
+                        div * v.inside.value[c]
+                    })
+                    .sum()
             };
             let by = form(&scope, "dot(div(u), v)*dx");
-            compare(&by, [&stress, &displacement], Over::Cells, 3, &twin, &format!("div(u)·v, {what}"));
+            compare(
+                &by,
+                [&stress, &displacement],
+                Over::Cells,
+                3,
+                &twin,
+                &format!("div(u)·v, {what}"),
+            );
         }
     }
 }
@@ -205,7 +273,10 @@ fn vectors_and_numbers_with_fields() {
                 (point.value[0], point.gradient[0])
             };
             let what = format!("{name}, degree {p}");
-            let by = form(&scope, "(1 + f^2)*dot(grad(f), grad(v))*dx + sin(x[0])*v*dx");
+            let by = form(
+                &scope,
+                "(1 + f^2)*dot(grad(f), grad(v))*dx + sin(x[0])*v*dx",
+            );
             let expected = load(&mesh, Over::Cells, rule(p), &space, &|place, v| {
                 let (value, slope) = at(place);
                 let dot: f64 = (0..gd).map(|d| slope[d] * v.inside.gradient[0][d]).sum();
@@ -219,12 +290,18 @@ fn vectors_and_numbers_with_fields() {
                 let flux: f64 = (0..gd).map(|d| slope[d] * place.normal[d]).sum();
                 (value * flux + 1.0) * v.inside.value[0]
             });
-            assert_close(&vector(&by).unwrap(), &expected, TOLERANCE, &format!("ds, {what}"));
+            assert_close(
+                &vector(&by).unwrap(),
+                &expected,
+                TOLERANCE,
+                &format!("ds, {what}"),
+            );
 
             let mut expected = 0.0;
             visit(&mesh, Over::Cells, rule(p), &[], |place, _| {
                 let (value, slope) = at(place);
-                expected += place.weight * (value * value + slope.iter().map(|s| s * s).sum::<f64>());
+                expected +=
+                    place.weight * (value * value + slope.iter().map(|s| s * s).sum::<f64>());
             });
             let number = integrate(&form(&scope, "(f^2 + dot(grad(f), grad(f)))*dx")).unwrap();
             assert_close(&[number], &[expected], TOLERANCE, &what);
@@ -232,7 +309,6 @@ fn vectors_and_numbers_with_fields() {
     }
 }
 
-/// Both discontinuous forms below, and the sums that a jump and an average are.
 fn dot(a: &[f64; 3], b: &[f64; 3]) -> f64 {
     (0..3).map(|d| a[d] * b[d]).sum()
 }
@@ -249,7 +325,14 @@ fn interior_penalty_and_upwind() {
             let jump = |u: &Pair| u.inside.value[0] - u.outside.value[0];
             let check = |text: &str, over: Over, f: Integrand| {
                 let what = format!("{text} on {name}, degree {p}");
-                compare(&form(&scope, text), [&space, &space], over, rule(p) + 1, f, &what);
+                compare(
+                    &form(&scope, text),
+                    [&space, &space],
+                    over,
+                    rule(p) + 1,
+                    f,
+                    &what,
+                );
             };
             check(
                 "(4/avg(h)*jump(u)*jump(v) - dot(avg(grad(u)), n)*jump(v) - dot(avg(grad(v)), n)*jump(u))*dS",
@@ -270,7 +353,11 @@ fn interior_penalty_and_upwind() {
                 Over::Interior,
                 &|place, u, v| {
                     let b = dot(&place.x, &place.normal);
-                    b * if b > 0.0 { u.inside.value[0] } else { u.outside.value[0] } * jump(v)
+                    b * if b > 0.0 {
+                        u.inside.value[0]
+                    } else {
+                        u.outside.value[0]
+                    } * jump(v)
                 },
             );
             check(
@@ -287,7 +374,12 @@ fn plans_of_several_integrals_add_up() {
     let Case { mesh, .. } = straight_cases().remove(1);
     let space = Space::discontinuous(&mesh, 1).unwrap();
     let scope = scope(&mesh, &space, &field(&space, &mut Random(3)));
-    let texts = ["u*v*dx", "dot(grad(u), grad(v))*ds", "jump(u)*avg(v)*dS", "u*v*ds('left')"];
+    let texts = [
+        "u*v*dx",
+        "dot(grad(u), grad(v))*ds",
+        "jump(u)*avg(v)*dS",
+        "u*v*ds('left')",
+    ];
     let whole = form(&scope, &texts.join(" + "));
     let mut plan = MatrixPlan::new(&whole).unwrap();
     let mut matrix_ = plan.matrix();
@@ -304,5 +396,10 @@ fn plans_of_several_integrals_add_up() {
     let measure = Measure::cells(&mesh);
     let mut short = vec![0.0; 3];
     let mut plan = weft::assemble::VectorPlan::new(&Expr::test(&space).over(&measure)).unwrap();
-    assert!(plan.assemble(&mut short).unwrap_err().to_string().contains("3 entries"));
+    assert!(
+        plan.assemble(&mut short)
+            .unwrap_err()
+            .to_string()
+            .contains("3 entries")
+    );
 }

@@ -16,7 +16,11 @@ fn affine_meshes() -> Vec<Mesh> {
         .map(|kind| {
             let mesh = unit_mesh(kind, [2, 1, 1]);
             let map = |[a, b, c]: [f64; 3]| {
-                let y = [1.0 + 2.0 * a + 0.3 * b, b - 0.4 * a + 0.2 * c, 0.5 * c + 0.1 * a];
+                let y = [
+                    1.0 + 2.0 * a + 0.3 * b,
+                    b - 0.4 * a + 0.2 * c,
+                    0.5 * c + 0.1 * a,
+                ];
                 std::array::from_fn(|d| if d < kind.dim() { y[d] } else { 0.0 })
             };
             mesh.moved(map).unwrap()
@@ -83,7 +87,9 @@ fn a_degree_that_no_rule_reaches_is_an_error() {
     let mesh = unit_mesh(CellKind::Tet, [1; 3]);
     let scope = scope(&mesh);
     for text in ["x[0]^100", "x[0]^1e9", "(x[0]*x[1])^1e19"] {
-        let message = integrate(&read(&scope, text).dx(&mesh)).unwrap_err().to_string();
+        let message = integrate(&read(&scope, text).dx(&mesh))
+            .unwrap_err()
+            .to_string();
         assert!(message.contains("degree"), "{message}");
     }
     let e = read(&scope, "x[0]^100");

@@ -33,7 +33,9 @@ struct World {
 fn world(seed: u64) -> World {
     let mut random = Random(seed);
     let mesh = unit_mesh(CellKind::Triangle, [2, 1, 1]);
-    let mesh = mesh.moved(|x| [x[0] + 0.2 * x[1], x[1] - 0.1 * x[0] * x[1], 0.0]).unwrap();
+    let mesh = mesh
+        .moved(|x| [x[0] + 0.2 * x[1], x[1] - 0.1 * x[0] * x[1], 0.0])
+        .unwrap();
     let space = Space::lagrange(&mesh, 2).unwrap();
     let vector = Space::lagrange(&mesh, 1).unwrap().vector(2).unwrap();
     let s = Field::from_values(&space, random.numbers(space.dof_count())).unwrap();
@@ -92,7 +94,11 @@ fn check(world: &World, e: &Expr, field: &Field, what: &str) {
 
     let tangent = residual.deriv(field, &Expr::trial(space));
     let mut plan = VectorPlan::new(&residual).unwrap();
-    let dense = if tangent.is_zero() { vec![0.0; n * n] } else { matrix(&tangent).unwrap().to_dense() };
+    let dense = if tangent.is_zero() {
+        vec![0.0; n * n]
+    } else {
+        matrix(&tangent).unwrap().to_dense()
+    };
     let mut columns = vec![0.0; n * n];
     for dof in 0..n {
         let [plus, minus] = difference(field, dof, || {
@@ -105,7 +111,12 @@ fn check(world: &World, e: &Expr, field: &Field, what: &str) {
         }
     }
     if largest(&columns) > NEGLIGIBLE {
-        assert_close(&dense, &columns, TOLERANCE, &format!("second derivative of {what}"));
+        assert_close(
+            &dense,
+            &columns,
+            TOLERANCE,
+            &format!("second derivative of {what}"),
+        );
         let transposed: Vec<f64> = (0..n * n).map(|k| dense[(k % n) * n + k / n]).collect();
         assert_close(&dense, &transposed, 1e-12, &format!("symmetry of {what}"));
     }
@@ -221,12 +232,29 @@ fn v_count(world: &World) -> usize {
 #[test]
 fn a_native_function_without_a_jacobian_says_so() {
     let world = world(12);
-    let law = point_function("law", &[Shape::Scalar], Shape::Scalar, |x, y| y[0] = x[0], None);
+    let law = point_function(
+        "law",
+        &[Shape::Scalar],
+        Shape::Scalar,
+        |x, y| y[0] = x[0],
+        None,
+    );
     let e = Expr::native(law.unwrap(), vec![Expr::from(&world.s)]);
-    let message = e.deriv(&world.s, &Expr::test(world.s.space())).check().unwrap_err().to_string();
-    assert!(message.contains("the derivative of the native function `law`"), "{message}");
+    let message = e
+        .deriv(&world.s, &Expr::test(world.s.space()))
+        .check()
+        .unwrap_err()
+        .to_string();
+    assert!(
+        message.contains("the derivative of the native function `law`"),
+        "{message}"
+    );
     // Where the field does not enter, nothing is asked for.
-    assert!(e.deriv(&world.w, &Expr::test(world.w.space())).check().is_ok());
+    assert!(
+        e.deriv(&world.w, &Expr::test(world.w.space()))
+            .check()
+            .is_ok()
+    );
 }
 
 #[test]
@@ -249,9 +277,21 @@ fn the_direction_may_be_any_expression() {
     assert_close(&[exact], &[by_difference], TOLERANCE, "direction");
     let one = e.deriv(&world.s, &Expr::from(1.0)).over(&measure);
     let by_hand = read(&world.scope, "exp(s)*dot(grad(s), grad(s)) + div(w)").over(&measure);
-    assert_close(&[integrate(&one).unwrap()], &[integrate(&by_hand).unwrap()], 1e-14, "along 1");
-    let wrong = e.deriv(&world.s, &Expr::from(&world.w)).check().unwrap_err().to_string();
-    assert!(wrong.contains("deriv") && wrong.contains("the field is a scalar"), "{wrong}");
+    assert_close(
+        &[integrate(&one).unwrap()],
+        &[integrate(&by_hand).unwrap()],
+        1e-14,
+        "along 1",
+    );
+    let wrong = e
+        .deriv(&world.s, &Expr::from(&world.w))
+        .check()
+        .unwrap_err()
+        .to_string();
+    assert!(
+        wrong.contains("deriv") && wrong.contains("the field is a scalar"),
+        "{wrong}"
+    );
 }
 
 #[test]
@@ -260,11 +300,20 @@ fn deriv_in_text_takes_forms_and_needs_the_field_itself() {
     let mut scope = world.scope.clone();
     scope.set("u", Expr::trial(world.s.space()));
     scope.set("v", Expr::test(world.s.space()));
-    let tangent = scope.form("deriv(s^2*v*dx(degree=5) + s*v*ds(degree=5), s, u)").unwrap();
-    let by_hand = scope.form("2*s*u*v*dx(degree=5) + u*v*ds(degree=5)").unwrap();
+    let tangent = scope
+        .form("deriv(s^2*v*dx(degree=5) + s*v*ds(degree=5), s, u)")
+        .unwrap();
+    let by_hand = scope
+        .form("2*s*u*v*dx(degree=5) + u*v*ds(degree=5)")
+        .unwrap();
     let (a, b) = (matrix(&tangent).unwrap(), matrix(&by_hand).unwrap());
     assert_close(a.values(), b.values(), 1e-14, "deriv of a form");
-    for wrong in ["deriv(s^2*v, s + 1, u)", "deriv(s, x[0], u)", "deriv(s, s)", "deriv(dx, s, u)"] {
+    for wrong in [
+        "deriv(s^2*v, s + 1, u)",
+        "deriv(s, x[0], u)",
+        "deriv(s, s)",
+        "deriv(dx, s, u)",
+    ] {
         assert!(scope.expression(wrong).is_err(), "{wrong}");
     }
 }

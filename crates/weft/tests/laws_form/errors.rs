@@ -16,9 +16,15 @@ struct World {
 }
 
 fn world() -> World {
-    let mesh = unit_mesh(CellKind::Triangle, [2; 3]).with_tag_cells("steel", |x| x[0] < 0.5).unwrap();
+    let mesh = unit_mesh(CellKind::Triangle, [2; 3])
+        .with_tag_cells("steel", |x| x[0] < 0.5)
+        .unwrap();
     let scalar = Space::lagrange(&mesh, 1).unwrap();
-    World { vector: scalar.vector(2).unwrap(), scalar, mesh }
+    World {
+        vector: scalar.vector(2).unwrap(),
+        scalar,
+        mesh,
+    }
 }
 
 /// The message of an invalid expression holds every part.
@@ -36,8 +42,22 @@ fn operators_refuse_shapes_and_print_the_place() {
     let x = Expr::position(&w.mesh);
     let a = Param::vector("a", &[1.0, 2.0, 3.0]);
     let a = Expr::from(&a);
-    refused(&(&x + 1.0), &["+ does not take a vector of 2 (`x`) and a scalar (`1`)", "in `x + 1`"]);
-    refused(&(&x - &a), &["-", "a vector of 2 (`x`)", "a vector of 3 (`a`)", "one shape"]);
+    refused(
+        &(&x + 1.0),
+        &[
+            "+ does not take a vector of 2 (`x`) and a scalar (`1`)",
+            "in `x + 1`",
+        ],
+    );
+    refused(
+        &(&x - &a),
+        &[
+            "-",
+            "a vector of 2 (`x`)",
+            "a vector of 3 (`a`)",
+            "one shape",
+        ],
+    );
     refused(&(&x * &a), &["x * a", "dot, inner or outer"]);
     refused(&(1.0 / &x), &["1 / x", "the divisor is a scalar"]);
     refused(&x.dot(&a), &["dot(x, a)", "the last size of the left"]);
@@ -45,23 +65,50 @@ fn operators_refuse_shapes_and_print_the_place() {
     refused(&x.outer(&x.at(0)), &["outer(x, x[0])", "two vectors"]);
     refused(&x.cross(&a), &["cross(x, a)"]);
     refused(&x.transpose(), &["transpose(x)", "takes a matrix"]);
-    refused(&x.outer(&a).trace(), &["tr(outer(x, a))", "2×3 matrix", "a square matrix"]);
-    refused(&x.outer(&a).det(), &["det(outer(x, a))", "square matrix of at most 3 rows"]);
+    refused(
+        &x.outer(&a).trace(),
+        &["tr(outer(x, a))", "2×3 matrix", "a square matrix"],
+    );
+    refused(
+        &x.outer(&a).det(),
+        &["det(outer(x, a))", "square matrix of at most 3 rows"],
+    );
     refused(&x.unary(Unary::Sin), &["sin(x)", "a scalar"]);
     refused(&x.pow(1.0), &["pow(x, 1)", "two scalars"]);
     refused(&x.pow(2.0), &["pow(x, 2)", "two scalars"]);
     refused(&x.min(1.0), &["min(x, 1)", "two scalars"]);
     refused(&x.at(2), &["component [2] is outside `x`, a vector of 2"]);
     refused(&x.at2(0, 0), &["component [0, 0]"]);
-    refused(&Expr::tensor(Shape::Vector(2), vec![x.clone(), x.clone()]), &["`x` is a vector of 2"]);
-    refused(&Expr::tensor(Shape::Vector(2), vec![x.at(0)]), &["1 parts", "it takes 2"]);
-    refused(&Expr::select(&x, &x, &x), &["select(x, x, x)", "the condition is a scalar"]);
-    refused(&Expr::select(&x.at(0), &x, &a), &["both values have one shape"]);
-    refused(&(&x * x.at(0)).outer(&a).transpose().div(), &["div(transpose(", "as many rows, as space has axes"]);
+    refused(
+        &Expr::tensor(Shape::Vector(2), vec![x.clone(), x.clone()]),
+        &["`x` is a vector of 2"],
+    );
+    refused(
+        &Expr::tensor(Shape::Vector(2), vec![x.at(0)]),
+        &["1 parts", "it takes 2"],
+    );
+    refused(
+        &Expr::select(&x, &x, &x),
+        &["select(x, x, x)", "the condition is a scalar"],
+    );
+    refused(
+        &Expr::select(&x.at(0), &x, &a),
+        &["both values have one shape"],
+    );
+    refused(
+        &(&x * x.at(0)).outer(&a).transpose().div(),
+        &["div(transpose(", "as many rows, as space has axes"],
+    );
     refused(&a.grad(), &["gradient", "`a`"]);
     refused(&x.outer(&x).grad(), &["gradient of a matrix"]);
-    refused(&Expr::normal(&w.mesh).div(), &["a derivative of the normal"]);
-    refused(&Expr::from(1.0).grad(), &["gradient", "does not vary in space", "`1`"]);
+    refused(
+        &Expr::normal(&w.mesh).div(),
+        &["a derivative of the normal"],
+    );
+    refused(
+        &Expr::from(1.0).grad(),
+        &["gradient", "does not vary in space", "`1`"],
+    );
 }
 
 #[test]
@@ -71,7 +118,12 @@ fn an_error_travels_to_the_first_fallible_use() {
     let wrong = 2.0 * (&x + 1.0).dot(&x).unary(Unary::Sin);
     refused(&wrong, &["in `x + 1`"]);
     let form = wrong.dx(&w.mesh);
-    assert!(integrate(&form).unwrap_err().to_string().contains("in `x + 1`"));
+    assert!(
+        integrate(&form)
+            .unwrap_err()
+            .to_string()
+            .contains("in `x + 1`")
+    );
     assert!((form + Expr::from(1.0).dx(&w.mesh)).check().is_err());
 }
 
@@ -91,22 +143,48 @@ fn nonlinear_uses_of_arguments_are_refused() {
     refused(&Expr::select(&u, &v, &v), &["trial", "`u`"]);
     refused(&vector.grad().det(), &["test", "grad(v)"]);
     refused(&vector.norm(), &["test", "`v`"]);
-    refused(&vector.grad().inner(&vector.grad()), &["test", "inner(grad(v), grad(v))"]);
+    refused(
+        &vector.grad().inner(&vector.grad()),
+        &["test", "inner(grad(v), grad(v))"],
+    );
     refused(&(&u * (1.0 + &u)), &["u"]);
-    let native = point_function("f", &[Shape::Scalar], Shape::Scalar, |x, y| y[0] = x[0], None);
-    refused(&Expr::native(native.unwrap(), vec![u.clone()]), &["trial", "`u`"]);
+    let native = point_function(
+        "f",
+        &[Shape::Scalar],
+        Shape::Scalar,
+        |x, y| y[0] = x[0],
+        None,
+    );
+    refused(
+        &Expr::native(native.unwrap(), vec![u.clone()]),
+        &["trial", "`u`"],
+    );
 }
 
 #[test]
 fn terms_of_a_sum_hold_the_same_functions() {
     let w = world();
     let (u, v) = (Expr::trial(&w.scalar), Expr::test(&w.scalar));
-    refused(&(&u * &v + &v), &["`u*v` holds both", "`v` holds the test function"]);
-    refused(&(1.0 + &v), &["`1` holds neither", "`v` holds the test function"]);
+    refused(
+        &(&u * &v + &v),
+        &["`u*v` holds both", "`v` holds the test function"],
+    );
+    refused(
+        &(1.0 + &v),
+        &["`1` holds neither", "`v` holds the test function"],
+    );
     let other = Expr::test(&Space::lagrange(&w.mesh, 2).unwrap());
-    refused(&(&v + &other), &["holds the test function, of another space"]);
+    refused(
+        &(&v + &other),
+        &["holds the test function, of another space"],
+    );
     let sum = (&u * &v).dx(&w.mesh) + v.dx(&w.mesh);
-    assert!(sum.check().unwrap_err().to_string().contains("same test and trial"));
+    assert!(
+        sum.check()
+            .unwrap_err()
+            .to_string()
+            .contains("same test and trial")
+    );
 }
 
 #[test]
@@ -117,16 +195,34 @@ fn forms_of_the_wrong_kind_are_refused() {
         let message = r.unwrap_err().to_string();
         assert!(message.contains(part), "{message}");
     };
-    says(matrix(&v.dx(&w.mesh)).map(drop), "test and a trial function");
-    says(vector(&(&u * &v).dx(&w.mesh)).map(drop), "no trial function");
+    says(
+        matrix(&v.dx(&w.mesh)).map(drop),
+        "test and a trial function",
+    );
+    says(
+        vector(&(&u * &v).dx(&w.mesh)).map(drop),
+        "no trial function",
+    );
     says(vector(&u.dx(&w.mesh)).map(drop), "a test function");
-    says(integrate(&v.dx(&w.mesh)).map(drop), "without test and trial");
-    says(integrate(&Expr::position(&w.mesh).dx(&w.mesh)).map(drop), "an integrand must be a scalar, `x` is a vector of 2");
+    says(
+        integrate(&v.dx(&w.mesh)).map(drop),
+        "without test and trial",
+    );
+    says(
+        integrate(&Expr::position(&w.mesh).dx(&w.mesh)).map(drop),
+        "an integrand must be a scalar, `x` is a vector of 2",
+    );
     let other = unit_mesh(CellKind::Triangle, [1; 3]);
     says(vector(&v.dx(&other)).map(drop), "another geometry");
-    says(integrate(&Expr::normal(&w.mesh).at(0).dx(&w.mesh)).map(drop), "sides only");
+    says(
+        integrate(&Expr::normal(&w.mesh).at(0).dx(&w.mesh)).map(drop),
+        "sides only",
+    );
     let data = Expr::cell_data("density", vec![1.0; 3]);
-    says(integrate(&data.dx(&w.mesh)).map(drop), "`density` has 3 values; the geometry has 8 cells");
+    says(
+        integrate(&data.dx(&w.mesh)).map(drop),
+        "`density` has 3 values; the geometry has 8 cells",
+    );
     let far = Expr::from(1.0).over(&Measure::cells(&w.mesh).degree(400));
     says(integrate(&far).map(drop), "400");
     let deep = Expr::position(&unit_mesh(CellKind::Tet, [1; 3])).at(2);
@@ -139,14 +235,26 @@ fn missing_groups_name_the_nearest() {
     let one = Expr::from(1.0);
     let message = |form: Form| integrate(&form).unwrap_err().to_string();
     let cells = message(one.over(&Measure::cells(&w.mesh).tagged("stel")));
-    assert!(cells.contains("no group of cells is called \"stel\""), "{cells}");
+    assert!(
+        cells.contains("no group of cells is called \"stel\""),
+        "{cells}"
+    );
     assert!(cells.contains("did you mean \"steel\"?"), "{cells}");
     let sides = message(one.ds(&w.mesh, "lft"));
-    assert!(sides.contains("\"left\"") && sides.contains("did you mean"), "{sides}");
+    assert!(
+        sides.contains("\"left\"") && sides.contains("did you mean"),
+        "{sides}"
+    );
     let far = message(one.ds(&w.mesh, "nothing alike"));
-    assert!(far.contains("\"bottom\"") && !far.contains("did you mean"), "{far}");
+    assert!(
+        far.contains("\"bottom\"") && !far.contains("did you mean"),
+        "{far}"
+    );
     let inner = message(one.over(&Measure::interior(&w.mesh).tagged("left")));
-    assert!(inner.contains("on the boundary") && inner.contains("ds"), "{inner}");
+    assert!(
+        inner.contains("on the boundary") && inner.contains("ds"),
+        "{inner}"
+    );
 }
 
 #[test]
@@ -200,7 +308,13 @@ fn text_errors_have_a_caret_under_the_place() {
     ];
     for (text, column, part) in cases {
         let error = scope.expression(text).map(drop).unwrap_err();
-        let FormError::Parse { message, text: line, caret, position } = &error else {
+        let FormError::Parse {
+            message,
+            text: line,
+            caret,
+            position,
+        } = &error
+        else {
             panic!("{text}: {error}");
         };
         assert!(message.contains(part), "{text}: {message}");
@@ -225,9 +339,27 @@ fn a_form_needs_measures_and_a_number_none() {
     assert!(scope.form("0").unwrap().is_zero());
     assert!(scope.form("0*dx").unwrap().is_zero());
     assert_eq!(scope.number("2*pi").unwrap(), std::f64::consts::TAU);
-    assert!(scope.number("x[0]").unwrap_err().to_string().contains("not a number"));
+    assert!(
+        scope
+            .number("x[0]")
+            .unwrap_err()
+            .to_string()
+            .contains("not a number")
+    );
     let without = Scope::numbers();
-    assert!(without.form("1*dx").unwrap_err().to_string().contains("`dx`"));
+    assert!(
+        without
+            .form("1*dx")
+            .unwrap_err()
+            .to_string()
+            .contains("`dx`")
+    );
     let geometry: Arc<dyn Geometry> = Arc::new(mesh);
-    assert!(Scope::new(geometry).expression("y").unwrap_err().to_string().contains("known are"));
+    assert!(
+        Scope::new(geometry)
+            .expression("y")
+            .unwrap_err()
+            .to_string()
+            .contains("known are")
+    );
 }

@@ -37,7 +37,13 @@ impl Grammar {
             11 => format!("pow(1.5 + sin({}), {})", s(random), s(random)),
             12 => format!("max({}, {})", s(random), s(random)),
             13 => format!("min({}, {})", s(random), s(random)),
-            14 => format!("select({} < {}, {}, {})", s(random), s(random), s(random), s(random)),
+            14 => format!(
+                "select({} < {}, {}, {})",
+                s(random),
+                s(random),
+                s(random),
+                s(random)
+            ),
             15 => format!("dot({}, {})", v(random), v(random)),
             16 => format!("inner({}, {})", m(random), m(random)),
             17 => format!("det({})", m(random)),
@@ -58,10 +64,11 @@ impl Grammar {
             3 => {
                 let below = v(random);
                 format!("{}/(1 + dot({below}, {below}))", v(random))
-            },
+            }
             4 => {
-                let parts: Vec<String> =
-                    (0..self.dim).map(|_| self.scalar(random, depth - 1)).collect();
+                let parts: Vec<String> = (0..self.dim)
+                    .map(|_| self.scalar(random, depth - 1))
+                    .collect();
                 format!("[{}]", parts.join(", "))
             }
             _ => format!("-{}", v(random)),
@@ -75,7 +82,11 @@ impl Grammar {
         let m = |random: &mut Random| self.matrix(random, depth - 1);
         match random.below(9) {
             0 => format!("({} - {})", m(random), m(random)),
-            1 => format!("outer({}, {})", self.vector(random, depth - 1), self.vector(random, depth - 1)),
+            1 => format!(
+                "outer({}, {})",
+                self.vector(random, depth - 1),
+                self.vector(random, depth - 1)
+            ),
             2 => format!("transpose({})", m(random)),
             3 => format!("sym({})", m(random)),
             4 => format!("dev({})", m(random)),

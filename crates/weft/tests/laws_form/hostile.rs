@@ -24,10 +24,25 @@ fn full_scope() -> Scope {
 
 /// Whatever the text is, the answer is a value or an error with a caret inside the line.
 fn harmless(scope: &Scope, text: &str) {
-    for error in [scope.expression(text).map(drop).err(), scope.form(text).map(drop).err()] {
-        if let Some(FormError::Parse { text: line, caret, position, .. }) = error {
-            assert!(position <= text.len() && text.is_char_boundary(position), "{text:?}");
-            assert!(caret.chars().count() <= line.chars().count() + 1, "{text:?}\n{line}\n{caret}");
+    for error in [
+        scope.expression(text).map(drop).err(),
+        scope.form(text).map(drop).err(),
+    ] {
+        if let Some(FormError::Parse {
+            text: line,
+            caret,
+            position,
+            ..
+        }) = error
+        {
+            assert!(
+                position <= text.len() && text.is_char_boundary(position),
+                "{text:?}"
+            );
+            assert!(
+                caret.chars().count() <= line.chars().count() + 1,
+                "{text:?}\n{line}\n{caret}"
+            );
         }
     }
     let _ = scope.number(text);
@@ -77,7 +92,9 @@ fn deep_nesting_is_an_error() {
             harmless(&scope, &text);
             if n > 200 {
                 let error = scope.expression(&text).unwrap_err();
-                assert!(matches!(&error, FormError::Parse { message, .. } if message.contains("nested deeper")));
+                assert!(
+                    matches!(&error, FormError::Parse { message, .. } if message.contains("nested deeper"))
+                );
             }
         }
     }
@@ -112,8 +129,12 @@ fn the_deepest_expressions_are_usable() {
     let space = Space::lagrange(&mesh, 1).unwrap();
     let field = Field::zeros(&space);
     let start = Expr::from(&field) + Expr::position(&mesh).at(0);
-    let steps: [fn(&Expr) -> Expr; 4] =
-        [|e| e.unary(Unary::Tanh), |e| 1.0 + e, |e| e * 0.5, |e| Expr::select(e, e, e)];
+    let steps: [fn(&Expr) -> Expr; 4] = [
+        |e| e.unary(Unary::Tanh),
+        |e| 1.0 + e,
+        |e| e * 0.5,
+        |e| Expr::select(e, e, e),
+    ];
     for step in steps {
         let e = (0..900).fold(start.clone(), |e, _| step(&e));
         assert!(!e.to_string().is_empty());
@@ -125,7 +146,13 @@ fn the_deepest_expressions_are_usable() {
         }
         assert!(e.grad().check().is_ok() || e.grad().to_string() == "<invalid>");
         let deeper = (0..200).fold(e, |e, _| step(&e));
-        assert!(deeper.check().unwrap_err().to_string().contains("1000 operations"));
+        assert!(
+            deeper
+                .check()
+                .unwrap_err()
+                .to_string()
+                .contains("1000 operations")
+        );
     }
 }
 
@@ -138,7 +165,10 @@ fn repeated_derivatives_end_in_an_error() {
         if n == 3 {
             result.unwrap();
         } else {
-            assert!(result.unwrap_err().to_string().contains("differentiated"), "{n}");
+            assert!(
+                result.unwrap_err().to_string().contains("differentiated"),
+                "{n}"
+            );
         }
     }
 }
@@ -152,5 +182,10 @@ fn huge_numbers_of_digits_and_names_are_read() {
     harmless(&scope, &format!("x[{}]", "1".repeat(50)));
     harmless(&scope, "v[0]*dx(degree = 9999)");
     harmless(&scope, "v[0]*dx(degree = 1e300)");
-    assert_eq!(scope.number(&("0.".to_owned() + &"3".repeat(1000))).unwrap(), 1.0 / 3.0);
+    assert_eq!(
+        scope
+            .number(&("0.".to_owned() + &"3".repeat(1000)))
+            .unwrap(),
+        1.0 / 3.0
+    );
 }

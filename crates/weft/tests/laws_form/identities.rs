@@ -16,8 +16,15 @@ const PLANE: Grammar = Grammar {
 
 const SPACE: Grammar = Grammar {
     scalars: &["x[0]", "x[1]", "x[2]*x[0]"],
-    vectors: &["x", "[x[1]*x[2], x[0]^2, x[1]]", "[sin(x[1]), 1, exp(x[2])]"],
-    matrices: &["outer(x, x)", "[[x[0], x[1]^2, 1], [1, x[2], x[0]], [0, x[1], 2]]"],
+    vectors: &[
+        "x",
+        "[x[1]*x[2], x[0]^2, x[1]]",
+        "[sin(x[1]), 1, exp(x[2])]",
+    ],
+    matrices: &[
+        "outer(x, x)",
+        "[[x[0], x[1]^2, 1], [1, x[2], x[0]], [0, x[1], 2]]",
+    ],
     dim: 3,
 };
 
@@ -33,7 +40,11 @@ impl World {
         let mesh = one_cell(kind);
         let mut random = Random(9);
         let points = (0..6).map(|_| random.point(kind)).collect();
-        World { scope: scope(&mesh), mesh, points }
+        World {
+            scope: scope(&mesh),
+            mesh,
+            points,
+        }
     }
 
     /// Demand that two texts have equal values.
@@ -76,7 +87,15 @@ fn the_curl_of_a_gradient_and_the_divergence_of_a_curl_vanish() {
     sweep(2, |world, what| {
         world.equal("curl(grad(f))", "0", what);
         let solid = world.mesh.space_dim() == 3;
-        world.equal(if solid { "div(curl(v))" } else { "div(curl(f))" }, "0", what);
+        world.equal(
+            if solid {
+                "div(curl(v))"
+            } else {
+                "div(curl(f))"
+            },
+            "0",
+            what,
+        );
     });
 }
 
@@ -90,7 +109,10 @@ fn product_rules() {
         ("grad(dot(v, w))", "dot(v, grad(w)) + dot(w, grad(v))"),
         ("curl(f*v)", "f*curl(v) + cross(grad(f), v)"),
         ("div(grad(f))", "tr(grad(grad(f)))"),
-        ("grad(f/(2 + g^2))", "grad(f)/(2 + g^2) - 2*f*g*grad(g)/(2 + g^2)^2"),
+        (
+            "grad(f/(2 + g^2))",
+            "grad(f)/(2 + g^2) - 2*f*g*grad(g)/(2 + g^2)^2",
+        ),
     ];
     let in_space = [
         ("div(cross(v, w))", "dot(w, curl(v)) - dot(v, curl(w))"),
@@ -119,7 +141,9 @@ fn gradients_agree_with_differences() {
                     let moved: Vec<[f64; 3]> = world
                         .points
                         .iter()
-                        .map(|x| std::array::from_fn(|k| x[k] + if k == d { sign * step } else { 0.0 }))
+                        .map(|x| {
+                            std::array::from_fn(|k| x[k] + if k == d { sign * step } else { 0.0 })
+                        })
                         .collect();
                     values(&e, &world.mesh, &moved)
                 };
@@ -137,10 +161,19 @@ fn derivatives_of_constants_vanish() {
     for kind in [CellKind::Triangle, CellKind::Tet] {
         let world = World::new(kind);
         // The gradient of a linear function is a constant, and may be derived again.
-        for text in ["div(grad(x[0] + 2*x[1]))", "div(grad(x)[0, 0]*x) - div(x)", "div([1, 2])", "div(outer([1, 2], [3, 4]))[0]"] {
+        for text in [
+            "div(grad(x[0] + 2*x[1]))",
+            "div(grad(x)[0, 0]*x) - div(x)",
+            "div([1, 2])",
+            "div(outer([1, 2], [3, 4]))[0]",
+        ] {
             world.equal(text, "0", text);
         }
-        let zero = if kind.dim() == 2 { "[0, 0]" } else { "[0, 0, 0]" };
+        let zero = if kind.dim() == 2 {
+            "[0, 0]"
+        } else {
+            "[0, 0, 0]"
+        };
         world.equal("grad(2)", zero, "grad(2)");
         world.equal("curl(grad(x[0]))", "0", "curl");
     }

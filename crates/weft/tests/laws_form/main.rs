@@ -37,5 +37,7 @@ fn scope(mesh: &Mesh) -> Scope {
 /// The expression that a text means.
 #[track_caller]
 fn read(scope: &Scope, text: &str) -> Expr {
-    scope.expression(text).unwrap_or_else(|error| panic!("{error}"))
+    scope
+        .expression(text)
+        .unwrap_or_else(|error| panic!("{error}"))
 }

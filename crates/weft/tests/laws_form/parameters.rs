@@ -41,8 +41,14 @@ fn parameters_and_fields_change_without_a_new_plan() {
         vectors.assemble(&mut out).unwrap();
         out.clone()
     };
-    let [x, y, one] = [assembled(1.0, 0.0, 0.0), assembled(0.0, 1.0, 0.0), assembled(0.0, 0.0, 1.0)];
-    let both: Vec<f64> = (0..x.len()).map(|i| 2.0 * x[i] - 3.0 * y[i] + 4.0 * one[i]).collect();
+    let [x, y, one] = [
+        assembled(1.0, 0.0, 0.0),
+        assembled(0.0, 1.0, 0.0),
+        assembled(0.0, 0.0, 1.0),
+    ];
+    let both: Vec<f64> = (0..x.len())
+        .map(|i| 2.0 * x[i] - 3.0 * y[i] + 4.0 * one[i])
+        .collect();
     assert_close(&assembled(2.0, -3.0, 4.0), &both, 1e-14, "b and the field");
     assert_close(&[scalars.evaluate().unwrap()], &[4.0], 1e-14, "the field");
 }
@@ -54,7 +60,9 @@ fn constants_of_parameters_are_folded_as_they_are_now() {
     let mut scope = scope(&mesh);
     scope.set("E", &e);
     scope.set("nu", &nu);
-    let form = scope.form("select(nu < 0.5, E/(2*(1 + nu)), max(E, sqrt(nu)))*dx").unwrap();
+    let form = scope
+        .form("select(nu < 0.5, E/(2*(1 + nu)), max(E, sqrt(nu)))*dx")
+        .unwrap();
     let mut plan = ScalarPlan::new(&form).unwrap();
     assert_close(&[plan.evaluate().unwrap()], &[4.0], 1e-15, "first");
     e.set(21.0);
@@ -103,15 +111,32 @@ fn native_functions_see_blocks_of_points() {
     assert_close(&[total], &[2.0], 1e-14, "component 0");
     let total = integrate(&(result.at2(1, 0) + result.at2(0, 0)).dx(&mesh)).unwrap();
     assert_close(&[total], &[3.5], 1e-14, "both");
-    assert_eq!(counted.0.load(Ordering::Relaxed), 4, "one call a block of eight cells");
+    assert_eq!(
+        counted.0.load(Ordering::Relaxed),
+        4,
+        "one call a block of eight cells"
+    );
 }
 
 #[test]
 fn native_functions_check_their_arguments() {
     let mesh = unit_mesh(CellKind::Quad, [1; 3]);
-    let f = point_function("f", &[Shape::Vector(2)], Shape::Scalar, |x, y| y[0] = x[0], None).unwrap();
-    let message = Expr::native(f.clone(), vec![Expr::from(1.0)]).check().unwrap_err().to_string();
-    assert!(message.contains("`f`") && message.contains("it takes vector of 2"), "{message}");
+    let f = point_function(
+        "f",
+        &[Shape::Vector(2)],
+        Shape::Scalar,
+        |x, y| y[0] = x[0],
+        None,
+    )
+    .unwrap();
+    let message = Expr::native(f.clone(), vec![Expr::from(1.0)])
+        .check()
+        .unwrap_err()
+        .to_string();
+    assert!(
+        message.contains("`f`") && message.contains("it takes vector of 2"),
+        "{message}"
+    );
     assert!(Expr::native(f, vec![]).check().is_err());
     let large = point_function("g", &[Shape::Vector(300)], Shape::Scalar, |_, _| {}, None);
     assert!(large.is_none());
