@@ -343,27 +343,34 @@ fn matrix_scatter(number: usize, part: &MatrixPart, local: &[Lane], lanes: usize
         }
         return;
     }
-    // Only i ≤ j was computed; the other half is its transpose.
+    // Only i ≤ j was computed; the other half is its transpose. Mirrored entries are written
+    // together: they receive the same numbers in the same order, and symmetry is exact.
     let n = pairs.isqrt();
     let b = part.blocks[0];
     for i in 0..n {
-        for j in 0..n {
-            let pair = i * n + j;
-            let source = if i <= j { pair } else { j * n + i };
-            let values = &local[source * components..(source + 1) * components];
-            let positions = &positions[pair * LANES..pair * LANES + lanes];
-            for (lane, &position) in positions.iter().enumerate() {
-                // SAFETY: as above.
-                let out = unsafe { out.part(position as usize * components, components) };
-                if i <= j || components == 1 {
+        for j in i..n {
+            let values = &local[(i * n + j) * components..(i * n + j + 1) * components];
+            let upper = &positions[(i * n + j) * LANES..(i * n + j) * LANES + lanes];
+            let lower = &positions[(j * n + i) * LANES..(j * n + i) * LANES + lanes];
+            for (lane, (&position, &mirrored)) in upper.iter().zip(lower).enumerate() {
+                if i < j {
+                    // SAFETY: as above.
+                    let out = unsafe { out.part(position as usize * components, components) };
                     for (out, value) in out.iter_mut().zip(values) {
                         *out += value[lane];
                     }
-                } else {
-                    for c in 0..b {
-                        for d in 0..b {
-                            out[c * b + d] += values[d * b + c][lane];
-                        }
+                }
+                // SAFETY: as above, and the part before is no longer in use.
+                let out = unsafe { out.part(mirrored as usize * components, components) };
+                for c in 0..b {
+                    for d in 0..b {
+                        // A diagonal block takes its own upper half twice.
+                        let at = if i == j && c <= d {
+                            c * b + d
+                        } else {
+                            d * b + c
+                        };
+                        out[c * b + d] += values[at][lane];
                     }
                 }
             }

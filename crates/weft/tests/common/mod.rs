@@ -73,26 +73,24 @@ pub fn unit_mesh(kind: CellKind, n: [usize; 3]) -> Mesh {
     .unwrap()
 }
 
-/// The same with inner vertices moved to and fro by a quarter of a cell or less, in a pattern
-/// that repeats: refined meshes look the same, and quads and hexes stay far from
-/// parallelograms.
+/// The same with every vertex moved to and fro by up to 0.15 of a cell along each axis, in a
+/// pattern that repeats: refined meshes look the same everywhere, boundary included, and quads
+/// and hexes stay far from parallelograms.
 pub fn zigzag_mesh(kind: CellKind, n: usize) -> Mesh {
-    let h = 1.0 / n as f64;
-    let size = if kind == CellKind::Tet { 0.1 } else { 0.15 };
-    let mesh = unit_mesh(kind, [n; 3]);
-    mesh.moved(|x| {
-        let index = x.map(|c| (c * n as f64).round() as i32);
-        std::array::from_fn(|d| {
-            let inner = (0..kind.dim()).all(|a| index[a] > 0 && index[a] < n as i32);
-            let sign = 1 - 2 * ((index[d] + index[(d + 1) % 3]) & 1);
-            if inner && d < kind.dim() {
-                x[d] + size * h * sign as f64
-            } else {
-                x[d]
-            }
+    let step = if kind == CellKind::Tet { 0.1 } else { 0.15 } / n as f64;
+    unit_mesh(kind, [n; 3])
+        .moved(|x| {
+            let index = x.map(|c| (c * n as f64).round() as i32);
+            std::array::from_fn(|d| {
+                let sign = 1 - 2 * ((index[d] + index[(d + 1) % 3]) & 1);
+                if d < kind.dim() {
+                    x[d] + step * sign as f64
+                } else {
+                    0.0
+                }
+            })
         })
-    })
-    .unwrap()
+        .unwrap()
 }
 
 /// A general smooth map of the unit cube, not affine on any cell.

@@ -35,9 +35,9 @@ fn the_sphere() {
                 value(&scope, "f^2*dx") / (4.0 * PI / 3.0) - 1.0,
                 // z is an eigenfunction of the Laplace–Beltrami operator, of value 2.
                 value(&scope, "dot(grad(f), grad(f))*dx") / (8.0 * PI / 3.0) - 1.0,
-                value(&scope, "sqrt(dot(grad(f), x)^2 + 1e-30)*dx"),
+                value(&scope, "sqrt(dot(grad(f), x)^2 + 1e-30)*dx") / (4.0 * PI),
             ]
-            .map(f64::abs)
+            .map(|e| e.abs())
         });
         for (k, least) in [3.5, 3.5, 3.5, 2.5].into_iter().enumerate() {
             let rate = (errors[0][k] / errors[1][k]).log2();

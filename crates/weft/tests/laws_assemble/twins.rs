@@ -309,7 +309,6 @@ fn vectors_and_numbers_with_fields() {
     }
 }
 
-/// Both discontinuous forms below, and the sums that a jump and an average are.
 fn dot(a: &[f64; 3], b: &[f64; 3]) -> f64 {
     (0..3).map(|d| a[d] * b[d]).sum()
 }
