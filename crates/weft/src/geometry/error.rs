@@ -6,6 +6,9 @@ use crate::element::CellKind;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GeometryError {
+    /// An adaptive grid was refused.
+    #[error(transparent)]
+    Adaptive(#[from] super::adaptive::AdaptiveError),
     /// Points cannot be cells.
     #[error("cells of kind '{}' are not supported; use segment, triangle, quad, tet or hex", kind.name())]
     UnsupportedKind {

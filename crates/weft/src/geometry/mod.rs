@@ -4,11 +4,12 @@
 //! edges, vertices and their neighbours), [`Tags`] (named groups of them) and [`GeometryMap`]
 //! (positions). [`Grid2`] and [`Grid3`] are axis-aligned grids that hold only their bounds until
 //! a table is asked for; [`Mesh`] is an unstructured mesh, straight or curved. The [`shapes`]
-//! module makes meshes of simple bodies.
+//! module makes meshes of simple bodies. [`AdaptiveVoxelGrid`] has cubes of several sizes.
 //!
 //! The one invariant: whatever a constructor returned has indices in range, finite coordinates,
 //! manifold sides and positively oriented cells of non-zero measure, so nothing later has to ask.
 
+mod adaptive;
 mod check;
 mod deformed;
 mod equispaced;
@@ -34,6 +35,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::element::CellKind;
 
+pub use adaptive::{
+    AdaptiveError, AdaptiveVoxelGrid, Closest, Grading, LatticeMap, Lineage, MAX_LEVEL, Mark,
+    Overlap, Overlaps,
+};
 pub use deformed::Deformed;
 pub use error::{GeometryError, MeshWarning};
 pub use frame::{Frame, frame_at, locate, map_element};

@@ -15,6 +15,16 @@ pub(super) struct Sides {
     pub cells: Vec<[u32; 2]>,
     /// Local side in inner and outer cell.
     pub locals: Vec<[u8; 2]>,
+    /// Sides of each face, where a face can have several.
+    pub faces: Option<FaceSides>,
+}
+
+/// The sides of each face of each cell.
+pub(super) struct FaceSides {
+    /// Where each face's sides begin: (cells × faces per cell) + 1.
+    pub offsets: Vec<u32>,
+    /// Ascending for each face.
+    pub sides: Vec<u32>,
 }
 
 /// Checks that `count` cells of `kind` and `vertex_count` vertices can be numbered, with all
@@ -110,6 +120,7 @@ pub(super) fn find_sides(
         vertices: Vec::with_capacity(side_count * k),
         cells: Vec::with_capacity(side_count),
         locals: Vec::with_capacity(side_count),
+        faces: None,
     };
     for slot in 0..first.len() {
         let (cell, local) = (slot / m, slot % m);

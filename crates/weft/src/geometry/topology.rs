@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use super::group::first_slots;
-use super::sides::{Sides, check_cells, find_sides};
+use super::sides::{FaceSides, Sides, check_cells, find_sides};
 use super::{GeometryError, Tags};
 use crate::element::CellKind;
 
@@ -27,6 +27,9 @@ pub struct Topology {
     interior: OnceLock<Vec<u32>>,
     edges: OnceLock<Edges>,
     vertex_cells: OnceLock<VertexCells>,
+    faces: Option<FaceSides>,
+    /// Sides by their sorted vertices, for faces with several sides.
+    by_vertices: OnceLock<Vec<([u32; 4], u32)>>,
 }
 
 struct Edges {
@@ -87,6 +90,8 @@ impl Topology {
             interior: OnceLock::new(),
             edges: OnceLock::new(),
             vertex_cells: OnceLock::new(),
+            faces: sides.faces,
+            by_vertices: OnceLock::new(),
         }
     }
 
@@ -124,10 +129,20 @@ impl Topology {
         self.side_cells.len()
     }
 
-    /// Sides of a cell, in local side order.
+    /// Sides of a cell, in local side order; of a face with several sides the first.
     pub fn cell_sides(&self, cell: usize) -> &[u32] {
         let n = self.kind.side_count();
         &self.cell_sides[cell * n..(cell + 1) * n]
+    }
+
+    /// All sides on a cell's local side `local`, ascending: more than one where small cells
+    /// meet a large one, see [`AdaptiveVoxelGrid`](super::AdaptiveVoxelGrid).
+    pub fn face_sides(&self, cell: usize, local: usize) -> &[u32] {
+        let face = cell * self.kind.side_count() + local;
+        match &self.faces {
+            None => &self.cell_sides[face..=face],
+            Some(f) => &f.sides[f.offsets[face] as usize..f.offsets[face + 1] as usize],
+        }
     }
 
     /// Vertices of a side, in the inner cell's local order of that side.
@@ -211,6 +226,11 @@ impl Topology {
         let mut wanted = [0u32; 4];
         wanted[..m].copy_from_slice(vertices);
         wanted[..m].sort_unstable();
+        if self.faces.is_some() {
+            let table = self.by_vertices.get_or_init(|| self.sort_sides());
+            let at = table.binary_search_by_key(&wanted, |entry| entry.0).ok()?;
+            return Some(table[at].1);
+        }
         let cells = vertices
             .iter()
             .map(|&v| self.vertex_cells(v as usize))
@@ -269,8 +289,8 @@ impl Topology {
         }
     }
 
-    /// The connected part each cell belongs to; cells with a common vertex are connected, and
-    /// parts are numbered in order of their smallest cell.
+    /// The connected part each cell belongs to; cells with a common vertex or side are
+    /// connected, and parts are numbered in order of their smallest cell.
     pub fn components(&self) -> Vec<u32> {
         let mut parent: Vec<u32> = (0..self.vertex_count as u32).collect();
         fn root(parent: &mut [u32], mut v: u32) -> u32 {
@@ -290,6 +310,11 @@ impl Topology {
                 a = low;
             }
         }
+        // Where faces have several sides, neighbours need not have a common vertex.
+        for pair in self.side_cells.iter().filter(|_| self.faces.is_some()) {
+            let [a, b] = pair.map(|cell| root(&mut parent, self.cell_vertices(cell as usize)[0]));
+            parent[a.max(b) as usize] = a.min(b);
+        }
         let mut number = vec![u32::MAX; self.vertex_count];
         let mut parts = 0;
         (0..self.cell_count())
@@ -302,6 +327,20 @@ impl Topology {
                 number[r]
             })
             .collect()
+    }
+
+    fn sort_sides(&self) -> Vec<([u32; 4], u32)> {
+        let m = self.kind.side_kind().vertex_count();
+        let mut table: Vec<_> = (0..self.side_count())
+            .map(|side| {
+                let mut key = [0u32; 4];
+                key[..m].copy_from_slice(self.side_vertices(side));
+                key[..m].sort_unstable();
+                (key, side as u32)
+            })
+            .collect();
+        table.sort_unstable();
+        table
     }
 
     fn edge_tables(&self) -> &Edges {
