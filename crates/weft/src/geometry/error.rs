@@ -263,6 +263,90 @@ pub enum GeometryError {
         /// The degree of the mesh.
         present: usize,
     },
+    /// A voxel grid without cells.
+    #[error("a voxel grid needs at least one active cell; {found}")]
+    NoActiveCell {
+        /// What was given instead.
+        found: String,
+    },
+    /// A map that cannot place voxels.
+    #[error("the map of a voxel grid was refused: {reason}")]
+    VoxelMap {
+        /// Why.
+        reason: String,
+    },
+    /// A voxel too far from the lattice's origin.
+    #[error(
+        "{what} {index} is in the voxel at ({}, {}, {}); coordinates must be from {} to {}",
+        voxel[0],
+        voxel[1],
+        voxel[2],
+        -limit,
+        limit - 1
+    )]
+    VoxelRange {
+        /// "coordinates", "point" or "cell".
+        what: &'static str,
+        /// Its number in what was given.
+        index: usize,
+        /// The lattice coordinates, rounded down.
+        voxel: [f64; 3],
+        /// Size of the largest coordinates.
+        limit: i32,
+    },
+    /// A rebuild would have passed the capacity that was set.
+    #[error("the voxel grid would have {needed} {what}; its capacity is {capacity}")]
+    VoxelCapacity {
+        /// "cells" or "leaves".
+        what: &'static str,
+        /// How many there would be.
+        needed: u64,
+        /// How many may be.
+        capacity: u64,
+    },
+    /// An array with an entry for each of something, of the wrong length.
+    #[error("{what} has {found} entries; it needs one for each of the {expected} {of}")]
+    EntryCount {
+        /// The array.
+        what: &'static str,
+        /// Its length.
+        found: usize,
+        /// What there is one entry for.
+        of: &'static str,
+        /// How many of them there are.
+        expected: usize,
+    },
+    /// Voxel grids that lie differently in space.
+    #[error("only voxel grids with equal maps can be merged")]
+    DifferentVoxelMaps,
+    /// An operation on a grid of several environments that only a single one has.
+    #[error("a grid of {count} environments cannot be {operation}; do it before they are packed")]
+    SeveralEnvironments {
+        /// What was to be done.
+        operation: &'static str,
+        /// Number of environments.
+        count: usize,
+    },
+    /// A position among several environments that overlap in space.
+    #[error("the grid has {count} environments in one place; say which one is meant")]
+    NeedsEnvironment {
+        /// Number of environments.
+        count: usize,
+    },
+    /// Environments too close together or too far apart.
+    #[error("{guard} vacant layers between environments; accepted are 1 to 1048576")]
+    EnvironmentGuard {
+        /// The number of layers asked for.
+        guard: i32,
+    },
+    /// An environment that does not exist.
+    #[error("environment {environment} does not exist; accepted are {}", range(*count))]
+    EnvironmentIndex {
+        /// The environment named.
+        environment: usize,
+        /// Number of environments.
+        count: usize,
+    },
 }
 
 /// Something odd about a mesh that is allowed, and more often a mistake than not.

@@ -3,8 +3,9 @@
 //! A geometry answers three questions, each with a shared snapshot: [`Topology`] (cells, sides,
 //! edges, vertices and their neighbours), [`Tags`] (named groups of them) and [`GeometryMap`]
 //! (positions). [`Grid2`] and [`Grid3`] are axis-aligned grids that hold only their bounds until
-//! a table is asked for; [`Mesh`] is an unstructured mesh, straight or curved. The [`shapes`]
-//! module makes meshes of simple bodies. [`AdaptiveVoxelGrid`] has cubes of several sizes.
+//! a table is asked for; [`VoxelGrid`] holds the active cells of an unbounded lattice,
+//! [`AdaptiveVoxelGrid`] cubes of several sizes; [`Mesh`] is an unstructured mesh, straight or
+//! curved. The [`shapes`] module makes meshes of simple bodies.
 //!
 //! The one invariant: whatever a constructor returned has indices in range, finite coordinates,
 //! manifold sides and positively oriented cells of non-zero measure, so nothing later has to ask.
@@ -28,6 +29,7 @@ mod sides;
 mod tags;
 mod topology;
 mod transform;
+mod voxel;
 mod warn;
 
 use std::sync::Arc;
@@ -48,6 +50,9 @@ pub use numbering::{Hanging, NodeNumbering};
 pub use side_map::SideMap;
 pub use tags::Tags;
 pub use topology::Topology;
+pub use voxel::{
+    Lookup, Nearest, RebuildReport, VoxelCapacity, VoxelCells, VoxelGrid, VoxelMap, VoxelStatus,
+};
 
 /// Identity of a geometry object: two handles are the same geometry exactly when these are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
