@@ -16,11 +16,13 @@ mod frame;
 mod grid;
 mod group;
 mod lattice;
+mod locate;
 mod mesh;
 mod nodes;
 mod refine;
 pub mod shapes;
 mod sides;
+mod surface;
 mod tags;
 mod topology;
 mod transform;
@@ -32,9 +34,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::element::CellKind;
 
 pub use error::{GeometryError, MeshWarning};
-pub use frame::{Frame, frame_at, locate, map_element};
+pub use frame::{Frame, frame_at, map_element};
 pub use grid::{Grid2, Grid3};
+pub use locate::{LocateError, Location, Locator, Nearest, Search, closest_point, locate};
 pub use mesh::Mesh;
+pub use surface::{SignedDistance, Surface, SurfaceError};
 pub use tags::Tags;
 pub use topology::Topology;
 
