@@ -1,5 +1,6 @@
 //! Readers and writers for Weft.
 //!
+//! - [`obj`], [`stl`] and [`ply`] read surfaces of triangles.
 //! - [`gmsh`] reads meshes in Gmsh's MSH format, with their physical groups.
 //! - [`vtu`] writes meshes and fields for ParaView and PyVista, single or as a series.
 //! - [`picture`] draws a coloured surface into a PNG, without a window system.
@@ -11,5 +12,11 @@
 
 mod atomic;
 pub mod gmsh;
+pub mod obj;
 pub mod picture;
+pub mod ply;
+pub mod stl;
+mod triangles;
 pub mod vtu;
+
+pub use triangles::{Triangles, TrianglesError};

@@ -1,4 +1,4 @@
-//! The map of one cell at one point: position, Jacobian, gradients; and plain point location.
+//! The map of one cell at one point: position, Jacobian, gradients.
 
 use super::Geometry;
 use crate::element::{CellKind, Lagrange, NodeFamily};
@@ -100,74 +100,4 @@ fn pseudo_inverse(j: &[[f64; 3]; 3], td: usize) -> ([[f64; 3]; 3], f64) {
         })
     });
     (inverse, det.max(0.0).sqrt())
-}
-
-/// Most Newton steps of an inverse map.
-const MAX_STEPS: usize = 48;
-
-/// The first cell that contains `x`, with its reference coordinates; `tolerance` is relative
-/// to the cell. Looks at every cell whose bounds hold the point.
-pub fn locate(geometry: &dyn Geometry, x: [f64; 3], tolerance: f64) -> Option<(usize, [f64; 3])> {
-    let map = geometry.map();
-    let kind = geometry.cell_kind();
-    let basis = map_element(kind, map.degree);
-    let n = basis.node_count();
-    let cells = map.cell_nodes.len() / n;
-    (0..cells).find_map(|cell| {
-        let mut low = [f64::INFINITY; 3];
-        let mut high = [f64::NEG_INFINITY; 3];
-        for &node in &map.cell_nodes[cell * n..(cell + 1) * n] {
-            for d in 0..3 {
-                low[d] = low[d].min(map.nodes[node as usize][d]);
-                high[d] = high[d].max(map.nodes[node as usize][d]);
-            }
-        }
-        let size = (0..3).map(|d| high[d] - low[d]).fold(0.0, f64::max);
-        // Curved cells bulge out of the box of their nodes.
-        let margin = size * if map.degree > 1 { 0.25 } else { tolerance };
-        if (0..3).any(|d| x[d] < low[d] - margin || x[d] > high[d] + margin) {
-            return None;
-        }
-        let xi = invert(&map, &basis, cell, x)?;
-        let inside = inside(kind, xi, tolerance);
-        let off = frame(&map, &basis, cell, xi).position;
-        let distance = (0..3).map(|d| (off[d] - x[d]).powi(2)).sum::<f64>().sqrt();
-        (inside && distance <= tolerance * size.max(f64::MIN_POSITIVE)).then_some((cell, xi))
-    })
-}
-
-fn invert(
-    map: &super::GeometryMap,
-    basis: &Lagrange,
-    cell: usize,
-    x: [f64; 3],
-) -> Option<[f64; 3]> {
-    let mut xi = basis.kind().center();
-    for _ in 0..MAX_STEPS {
-        let f = frame(map, basis, cell, xi);
-        let residual: [f64; 3] = std::array::from_fn(|d| x[d] - f.position[d]);
-        let mut change = 0.0f64;
-        for k in 0..basis.kind().dim() {
-            let step: f64 = (0..3).map(|d| f.inverse[k][d] * residual[d]).sum();
-            xi[k] += step;
-            change = change.max(step.abs());
-        }
-        if !change.is_finite() {
-            return None;
-        }
-        if change < 1e-14 {
-            return Some(xi);
-        }
-    }
-    Some(xi)
-}
-
-fn inside(kind: CellKind, xi: [f64; 3], tolerance: f64) -> bool {
-    let td = kind.dim();
-    let low = xi[..td].iter().all(|&c| c >= -tolerance);
-    if kind.is_tensor() {
-        low && xi[..td].iter().all(|&c| c <= 1.0 + tolerance)
-    } else {
-        low && xi[..td].iter().sum::<f64>() <= 1.0 + tolerance
-    }
 }

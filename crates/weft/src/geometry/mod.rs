@@ -19,6 +19,7 @@ mod frame;
 mod grid;
 mod group;
 mod lattice;
+mod locate;
 mod mesh;
 mod nodes;
 mod numbering;
@@ -26,6 +27,7 @@ mod refine;
 pub mod shapes;
 pub(crate) mod side_map;
 mod sides;
+mod surface;
 mod tags;
 mod topology;
 mod transform;
@@ -43,15 +45,18 @@ pub use adaptive::{
 };
 pub use deformed::Deformed;
 pub use error::{GeometryError, MeshWarning};
-pub use frame::{Frame, frame_at, locate, map_element};
+pub use frame::{Frame, frame_at, map_element};
 pub use grid::{Grid2, Grid3};
+pub use locate::{LocateError, Location, Locator, Nearest, Search, closest_point, locate};
 pub use mesh::Mesh;
 pub use numbering::{Hanging, NodeNumbering};
 pub use side_map::SideMap;
+pub use surface::{SignedDistance, Surface, SurfaceError};
 pub use tags::Tags;
 pub use topology::Topology;
 pub use voxel::{
-    Lookup, Nearest, RebuildReport, VoxelCapacity, VoxelCells, VoxelGrid, VoxelMap, VoxelStatus,
+    Lookup, Nearest as VoxelNearest, RebuildReport, VoxelCapacity, VoxelCells, VoxelGrid, VoxelMap,
+    VoxelStatus,
 };
 
 /// Identity of a geometry object: two handles are the same geometry exactly when these are equal.

@@ -1,0 +1,411 @@
+//! A tree of boxes over numbered items, four to a node.
+//!
+//! Built top down by the surface area heuristic over bins (I. Wald, "On fast construction of
+//! SAH-based bounding volume hierarchies", 2007), both halves of large parts in parallel, then
+//! collapsed to four children a node. Invariant: nodes come before their children, so one
+//! backward sweep refits the boxes; and the tree does not depend on the number of threads.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::vector::{Bounds, Vec3};
+
+/// Children of a node.
+const WIDTH: usize = 4;
+
+/// Most items in a leaf.
+const LEAF: usize = 4;
+
+const BINS: usize = 16;
+
+/// Below this depth parts are halved by count, which bounds the depth of the tree.
+const SAH_DEPTH: usize = 40;
+
+/// Parts of this many items are split by two tasks.
+const PARALLEL: usize = 4096;
+
+/// The boxes of four children, axis by axis; unused ones are empty boxes.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(super) struct Node {
+    lower: [[f64; WIDTH]; 3],
+    upper: [[f64; WIDTH]; 3],
+    /// A node, or the first item of a leaf.
+    child: [u32; WIDTH],
+    /// Items of a leaf; 0 for a node.
+    count: [u32; WIDTH],
+}
+
+impl Node {
+    const EMPTY: Node = Node {
+        lower: [[f64::INFINITY; WIDTH]; 3],
+        upper: [[f64::NEG_INFINITY; WIDTH]; 3],
+        child: [0; WIDTH],
+        count: [0; WIDTH],
+    };
+
+    fn set(&mut self, lane: usize, bounds: &Bounds) {
+        for d in 0..3 {
+            self.lower[d][lane] = bounds.lower[d];
+            self.upper[d][lane] = bounds.upper[d];
+        }
+    }
+
+    fn bounds(&self) -> Bounds {
+        let mut bounds = Bounds::EMPTY;
+        for d in 0..3 {
+            bounds.lower[d] = self.lower[d].iter().copied().fold(f64::INFINITY, f64::min);
+            bounds.upper[d] = self.upper[d]
+                .iter()
+                .copied()
+                .fold(f64::NEG_INFINITY, f64::max);
+        }
+        bounds
+    }
+
+    fn items(&self, lane: usize) -> Option<Range<usize>> {
+        let first = self.child[lane] as usize;
+        (self.count[lane] > 0).then(|| first..first + self.count[lane] as usize)
+    }
+
+    /// Squared distances from a point to the boxes.
+    #[inline(always)]
+    fn distances2(&self, x: Vec3) -> [f64; WIDTH] {
+        let mut sum = [0.0; WIDTH];
+        for d in 0..3 {
+            for lane in 0..WIDTH {
+                let below = self.lower[d][lane] - x[d];
+                let above = x[d] - self.upper[d][lane];
+                let gap = below.max(above).max(0.0);
+                sum[lane] += gap * gap;
+            }
+        }
+        sum
+    }
+
+    /// Which boxes hold the point when widened by `tolerance` times their largest extent.
+    #[inline(always)]
+    fn holds(&self, x: Vec3, tolerance: f64) -> [bool; WIDTH] {
+        let mut size = [0.0f64; WIDTH];
+        let mut gap = [f64::NEG_INFINITY; WIDTH];
+        for d in 0..3 {
+            for lane in 0..WIDTH {
+                let (lower, upper) = (self.lower[d][lane], self.upper[d][lane]);
+                size[lane] = size[lane].max(upper - lower);
+                gap[lane] = gap[lane].max((lower - x[d]).max(x[d] - upper));
+            }
+        }
+        std::array::from_fn(|lane| gap[lane] <= tolerance * size[lane])
+    }
+}
+
+/// A node or leaf still to be visited.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Visit {
+    distance2: f64,
+    child: u32,
+    count: u32,
+}
+
+/// The tree. Leaves hold ranges of `order`, which lists the items' numbers.
+#[derive(Clone, Debug)]
+pub(super) struct Bvh {
+    nodes: Vec<Node>,
+    pub order: Vec<u32>,
+}
+
+#[derive(Clone, Copy)]
+struct Item {
+    bounds: Bounds,
+    number: u32,
+}
+
+impl Item {
+    /// Twice the centre of the box.
+    fn center(&self, axis: usize) -> f64 {
+        self.bounds.lower[axis] + self.bounds.upper[axis]
+    }
+}
+
+/// A node of the binary tree over `k` items, which lies in `2k − 1` slots: itself, the left
+/// part, the right part.
+#[derive(Clone, Copy)]
+struct Binary {
+    bounds: Bounds,
+    /// Slots from this node to its right child; 0 for a leaf.
+    right: u32,
+    first: u32,
+    count: u32,
+}
+
+impl Bvh {
+    /// The tree over these boxes.
+    pub fn build(boxes: Vec<Bounds>) -> Bvh {
+        let mut items: Vec<Item> = boxes
+            .into_par_iter()
+            .enumerate()
+            .map(|(i, bounds)| Item {
+                bounds,
+                number: i as u32,
+            })
+            .collect();
+        let mut nodes = Vec::with_capacity(items.len() / 2 + 1);
+        if !items.is_empty() {
+            let empty = Binary {
+                bounds: Bounds::EMPTY,
+                right: 0,
+                first: 0,
+                count: 0,
+            };
+            let mut binary = vec![empty; 2 * items.len() - 1];
+            split(&mut items, &mut binary, 0, 0);
+            collapse(&binary, 0, &mut nodes);
+        }
+        Bvh {
+            nodes,
+            order: items.iter().map(|item| item.number).collect(),
+        }
+    }
+
+    /// New boxes for the same tree: `bounds` gives the box of an item by its number.
+    pub fn refit<W: Default + Send>(&mut self, bounds: impl Fn(usize, &mut W) -> Bounds + Sync) {
+        let order = &self.order;
+        let nodes = self.nodes.par_iter_mut().with_min_len(256);
+        nodes.for_each_init(W::default, |work, node| {
+            for lane in 0..WIDTH {
+                if let Some(items) = node.items(lane) {
+                    let mut all = Bounds::EMPTY;
+                    for &number in &order[items] {
+                        all.join(&bounds(number as usize, work));
+                    }
+                    node.set(lane, &all);
+                }
+            }
+        });
+        for n in (0..self.nodes.len()).rev() {
+            for lane in 0..WIDTH {
+                let child = self.nodes[n].child[lane] as usize;
+                if self.nodes[n].count[lane] == 0 && child > n {
+                    let bounds = self.nodes[child].bounds();
+                    self.nodes[n].set(lane, &bounds);
+                }
+            }
+        }
+    }
+
+    /// Visits leaves from near to far while their boxes are within `limit2` (squared) of `x`;
+    /// `visit` gets the items of a leaf and may shrink the limit.
+    #[inline]
+    pub fn nearest(
+        &self,
+        x: Vec3,
+        limit2: &mut f64,
+        stack: &mut Vec<Visit>,
+        mut visit: impl FnMut(Range<usize>, &mut f64),
+    ) {
+        stack.clear();
+        if self.nodes.is_empty() {
+            return;
+        }
+        let mut node = 0;
+        loop {
+            let n = &self.nodes[node];
+            let distances = n.distances2(x);
+            let base = stack.len();
+            for lane in 0..WIDTH {
+                // Empty boxes are infinitely far, limits are finite.
+                if distances[lane] <= *limit2 {
+                    stack.push(Visit {
+                        distance2: distances[lane],
+                        child: n.child[lane],
+                        count: n.count[lane],
+                    });
+                    // The nearest comes to the top.
+                    let mut at = stack.len() - 1;
+                    while at > base && stack[at - 1].distance2 < stack[at].distance2 {
+                        stack.swap(at - 1, at);
+                        at -= 1;
+                    }
+                }
+            }
+            node = loop {
+                let Some(next) = stack.pop() else { return };
+                if next.distance2 > *limit2 {
+                    continue;
+                }
+                if next.count == 0 {
+                    break next.child as usize;
+                }
+                let first = next.child as usize;
+                visit(first..first + next.count as usize, limit2);
+            };
+        }
+    }
+
+    /// Visits the leaves whose box, widened by `tolerance` times its largest extent, holds `x`.
+    pub fn holding(
+        &self,
+        x: Vec3,
+        tolerance: f64,
+        stack: &mut Vec<Visit>,
+        mut visit: impl FnMut(Range<usize>),
+    ) {
+        stack.clear();
+        let mut next = (!self.nodes.is_empty()).then_some(0);
+        while let Some(node) = next {
+            let n = &self.nodes[node];
+            let holds = n.holds(x, tolerance);
+            for lane in 0..WIDTH {
+                if !holds[lane] {
+                    continue;
+                }
+                match n.items(lane) {
+                    Some(items) => visit(items),
+                    None => stack.push(Visit {
+                        distance2: 0.0,
+                        child: n.child[lane],
+                        count: 0,
+                    }),
+                }
+            }
+            next = stack.pop().map(|v| v.child as usize);
+        }
+    }
+}
+
+fn split(items: &mut [Item], nodes: &mut [Binary], first: usize, depth: usize) {
+    let mut bounds = Bounds::EMPTY;
+    items.iter().for_each(|item| bounds.join(&item.bounds));
+    nodes[0] = Binary {
+        bounds,
+        right: 0,
+        first: first as u32,
+        count: items.len() as u32,
+    };
+    if items.len() <= LEAF {
+        return;
+    }
+    let middle = if depth < SAH_DEPTH {
+        by_area(items)
+    } else {
+        None
+    };
+    let middle = middle.unwrap_or_else(|| by_count(items));
+    nodes[0].right = 2 * middle as u32;
+    let (left, right) = items.split_at_mut(middle);
+    let (left_nodes, right_nodes) = nodes[1..].split_at_mut(2 * middle - 1);
+    let large = left.len() + right.len() >= PARALLEL;
+    let mut a = || split(left, left_nodes, first, depth + 1);
+    let mut b = || split(right, right_nodes, first + middle, depth + 1);
+    if large {
+        rayon::join(a, b);
+    } else {
+        a();
+        b();
+    }
+}
+
+/// Sorts the items into the two parts of the cheapest cut; `None` if all centres agree.
+fn by_area(items: &mut [Item]) -> Option<usize> {
+    let mut centers = Bounds::EMPTY;
+    for item in items.iter() {
+        centers.add(std::array::from_fn(|d| item.center(d)));
+    }
+    let scale: Vec3 = std::array::from_fn(|d| {
+        let extent = centers.upper[d] - centers.lower[d];
+        if extent > 0.0 {
+            BINS as f64 / extent
+        } else {
+            0.0
+        }
+    });
+    let bin = |item: &Item, axis: usize| {
+        // Saturating, also for the infinite scale of a subnormal extent.
+        (((item.center(axis) - centers.lower[axis]) * scale[axis]) as usize).min(BINS - 1)
+    };
+    let mut bins = [[(Bounds::EMPTY, 0usize); BINS]; 3];
+    for item in items.iter() {
+        for axis in 0..3 {
+            let bin = &mut bins[axis][bin(item, axis)];
+            bin.0.join(&item.bounds);
+            bin.1 += 1;
+        }
+    }
+    let mut best: Option<(f64, usize, usize)> = None;
+    for axis in 0..3 {
+        let mut right_cost = [0.0; BINS];
+        let (mut bounds, mut count) = (Bounds::EMPTY, 0);
+        for b in (1..BINS).rev() {
+            bounds.join(&bins[axis][b].0);
+            count += bins[axis][b].1;
+            right_cost[b] = bounds.half_area() * count as f64;
+        }
+        (bounds, count) = (Bounds::EMPTY, 0);
+        for b in 1..BINS {
+            bounds.join(&bins[axis][b - 1].0);
+            count += bins[axis][b - 1].1;
+            let cost = bounds.half_area() * count as f64 + right_cost[b];
+            let cuts = count > 0 && count < items.len();
+            if cuts && best.is_none_or(|(least, ..)| cost < least) {
+                best = Some((cost, axis, b));
+            }
+        }
+    }
+    let (_, axis, cut) = best?;
+    let mut middle = 0;
+    for i in 0..items.len() {
+        if bin(&items[i], axis) < cut {
+            items.swap(i, middle);
+            middle += 1;
+        }
+    }
+    Some(middle)
+}
+
+/// Halves the items across the widest axis of their centres.
+fn by_count(items: &mut [Item]) -> usize {
+    let mut centers = Bounds::EMPTY;
+    for item in items.iter() {
+        centers.add(std::array::from_fn(|d| item.center(d)));
+    }
+    let extent = |d: usize| centers.upper[d] - centers.lower[d];
+    let axis = (0..3).fold(0, |a, d| if extent(d) > extent(a) { d } else { a });
+    let middle = items.len() / 2;
+    items.select_nth_unstable_by(middle, |a, b| {
+        let by_center = a.center(axis).total_cmp(&b.center(axis));
+        by_center.then(a.number.cmp(&b.number))
+    });
+    middle
+}
+
+/// Appends the binary node at `root` with its children's children; returns its number.
+fn collapse(binary: &[Binary], root: usize, nodes: &mut Vec<Node>) -> u32 {
+    let mut children = [root; WIDTH];
+    let mut count = 1;
+    while count < WIDTH {
+        // The largest child that is no leaf is replaced by its two.
+        let area = |c: usize| binary[c].bounds.half_area();
+        let open = (0..count).filter(|&i| binary[children[i]].right != 0);
+        let Some(i) = open.max_by(|&a, &b| area(children[a]).total_cmp(&area(children[b]))) else {
+            break;
+        };
+        children[count] = children[i] + binary[children[i]].right as usize;
+        children[i] += 1;
+        count += 1;
+    }
+    let number = nodes.len();
+    nodes.push(Node::EMPTY);
+    for lane in 0..count {
+        let child = &binary[children[lane]];
+        let (target, items) = match child.right {
+            0 => (child.first, child.count),
+            _ => (collapse(binary, children[lane], nodes), 0),
+        };
+        let node = &mut nodes[number];
+        node.set(lane, &child.bounds);
+        node.child[lane] = target;
+        node.count[lane] = items;
+    }
+    number as u32
+}

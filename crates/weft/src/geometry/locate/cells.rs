@@ -1,0 +1,135 @@
+//! The cells of a geometry where they are now: boxes and closest points, cell by cell.
+
+use std::sync::Arc;
+
+use super::bounds::Control;
+use super::general::{General, Work};
+use super::shape::Shape;
+use super::simplex::{self, Hit};
+use super::vector::{Bounds, Vec3};
+use crate::element::CellKind;
+use crate::geometry::{Geometry, GeometryMap, equispaced};
+
+/// How closest points are found.
+#[derive(Clone, Debug)]
+enum Method {
+    Segment,
+    Triangle,
+    Tet,
+    General(Box<General>),
+}
+
+/// A snapshot of cells.
+#[derive(Clone, Debug)]
+pub(in crate::geometry) struct Cells {
+    pub kind: CellKind,
+    pub space_dim: usize,
+    pub map: Arc<GeometryMap>,
+    /// Nodes per cell.
+    pub per_cell: usize,
+    method: Method,
+    control: Option<Control>,
+}
+
+fn method(kind: CellKind, degree: usize, space_dim: usize) -> Method {
+    match (kind, degree) {
+        (CellKind::Segment, 1) => Method::Segment,
+        (CellKind::Triangle, 1) => Method::Triangle,
+        (CellKind::Tet, 1) => Method::Tet,
+        _ => Method::General(Box::new(General::new(Shape::new(kind, degree), space_dim))),
+    }
+}
+
+impl Method {
+    #[inline]
+    fn closest(&self, mut nodes: impl Iterator<Item = Vec3>, x: Vec3, work: &mut Work) -> Hit {
+        // Only ever called with the nodes of a whole cell.
+        let mut next = || nodes.next().unwrap_or_default();
+        match self {
+            Method::Segment => simplex::segment(next(), next(), x),
+            Method::Triangle => simplex::triangle(&[next(), next(), next()], x),
+            Method::Tet => simplex::tet(&[next(), next(), next(), next()], x),
+            Method::General(general) => general.closest(nodes, x, work),
+        }
+    }
+}
+
+impl Cells {
+    pub fn new(geometry: &dyn Geometry) -> Cells {
+        let (kind, map, space_dim) = (geometry.cell_kind(), geometry.map(), geometry.space_dim());
+        Cells {
+            kind,
+            space_dim,
+            per_cell: equispaced::node_count(kind, map.degree),
+            method: method(kind, map.degree, space_dim),
+            control: (map.degree > 1).then(|| Control::new(kind, map.degree)),
+            map,
+        }
+    }
+
+    pub fn count(&self) -> usize {
+        self.map.cell_nodes.len() / self.per_cell
+    }
+
+    /// Whether all cells are straight simplices, which are quick to copy and to measure.
+    pub fn simplices(&self) -> bool {
+        !matches!(self.method, Method::General(_))
+    }
+
+    pub fn nodes(&self, cell: usize) -> impl Iterator<Item = Vec3> {
+        let numbers = &self.map.cell_nodes[cell * self.per_cell..(cell + 1) * self.per_cell];
+        numbers.iter().map(|&n| self.map.nodes[n as usize])
+    }
+
+    /// Largest extent of the box of the cell's nodes, the unit of relative tolerances.
+    pub fn size(&self, cell: usize) -> f64 {
+        let mut bounds = Bounds::EMPTY;
+        self.nodes(cell).for_each(|x| bounds.add(x));
+        bounds.size()
+    }
+
+    /// A box that contains the cell, widened by the rounding errors of closest points on it.
+    pub fn bounds(&self, cell: usize, work: &mut BoundsWork) -> Bounds {
+        let mut bounds = Bounds::EMPTY;
+        self.nodes(cell).for_each(|x| bounds.add(x));
+        let mut margin = 64.0 * f64::EPSILON * bounds.reach();
+        if let Some(control) = &self.control {
+            work.nodes.clear();
+            work.nodes.extend(self.nodes(cell));
+            // The matrix to the control points has a norm up to some 1e5.
+            margin += 1e-10 * bounds.size();
+            bounds.join(&control.bounds(&mut work.nodes, &mut work.line));
+        }
+        bounds.widened(margin)
+    }
+
+    #[inline]
+    pub fn closest(&self, cell: usize, x: Vec3, work: &mut Work) -> Hit {
+        self.method.closest(self.nodes(cell), x, work)
+    }
+
+    /// As [`closest`](Self::closest) for a cell with the given nodes.
+    #[inline]
+    pub fn closest_of(&self, nodes: &[Vec3], x: Vec3, work: &mut Work) -> Hit {
+        self.method.closest(nodes.iter().copied(), x, work)
+    }
+}
+
+/// Arrays of [`Cells::bounds`].
+#[derive(Debug, Default)]
+pub(super) struct BoundsWork {
+    nodes: Vec<Vec3>,
+    line: Vec<Vec3>,
+}
+
+/// The point of a single cell closest to `x`, from the positions of its nodes.
+pub(super) fn closest_on_cell(
+    kind: CellKind,
+    degree: usize,
+    space_dim: usize,
+    nodes: &[Vec3],
+    x: Vec3,
+) -> Hit {
+    let method = method(kind, degree, space_dim);
+    method.closest(nodes.iter().copied(), x, &mut Work::default())
+}
