@@ -1,7 +1,7 @@
 //! Weft: finite elements with forms as data.
 //!
 //! Modules build on one another in this order and never the other way:
-//! [`memory`] ← [`geometry`] ← [`element`]/[`space`] ← [`field`] ← [`form`] ← [`assemble`] ← [`solve`].
+//! [`memory`] ← [`geometry`] ← [`element`]/[`space`] ← [`partition`]/[`field`] ← [`form`] ← [`assemble`] ← [`solve`].
 
 pub mod assemble;
 pub mod element;
@@ -9,6 +9,7 @@ pub mod field;
 pub mod form;
 pub mod geometry;
 pub mod memory;
+pub mod partition;
 pub mod problem;
 pub mod solve;
 pub mod space;

@@ -2,7 +2,10 @@
 //! positions of its own.
 
 use super::check::{Judge, check_points, map_class};
-use super::{Geometry, GeometryError, GeometryId, GeometryMap, MapClass, SideMap, Tags, Topology};
+use super::{
+    Geometry, GeometryError, GeometryId, GeometryMap, MapClass, NodeNumbering, SideMap, Tags,
+    Topology,
+};
 use crate::element::CellKind;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -141,6 +144,14 @@ impl Geometry for Deformed {
 
     fn side_maps(&self, topology: &Topology, side: usize) -> [SideMap; 2] {
         self.0.base.side_maps(topology, side)
+    }
+
+    fn prescribes_nodes(&self) -> bool {
+        self.0.base.prescribes_nodes()
+    }
+
+    fn node_numbering(&self, degree: usize) -> Option<NodeNumbering> {
+        self.0.base.node_numbering(degree)
     }
 
     fn lattice(&self) -> Option<[usize; 3]> {

@@ -24,6 +24,7 @@ mod mesh;
 mod nodes;
 mod numbering;
 mod refine;
+mod repeat;
 pub mod shapes;
 pub(crate) mod side_map;
 mod sides;
@@ -162,7 +163,8 @@ pub trait Geometry: std::fmt::Debug + Send + Sync {
     fn side_maps(&self, topology: &Topology, side: usize) -> [SideMap; 2] {
         side_map::of_topology(topology, side)
     }
-    /// Whether [`node_numbering`](Geometry::node_numbering) prescribes one.
+    /// Whether nodes may hang in [`node_numbering`](Geometry::node_numbering), so that spaces of
+    /// degree 3 and more need equispaced nodes.
     fn prescribes_nodes(&self) -> bool {
         false
     }

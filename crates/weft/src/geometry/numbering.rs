@@ -1,6 +1,7 @@
 //! Numbering of Lagrange nodes that a geometry prescribes, and nodes that hang.
 
-/// Nodes of a continuous Lagrange space on equispaced nodes, as a geometry numbers them.
+/// Nodes of a continuous Lagrange space as a geometry numbers them. The nodes are equispaced if
+/// any hang, and of any family otherwise.
 ///
 /// Nodes `0..count` carry degrees of freedom. Nodes from `count` on *hang*: their values are
 /// fixed combinations of those of other nodes, which keeps functions continuous where small

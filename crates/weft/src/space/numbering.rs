@@ -36,14 +36,15 @@ impl Nodes {
             });
         }
         if let Some(numbering) = geometry.node_numbering(element.degree()) {
-            if element.degree() > 2 && element.family() != NodeFamily::Equispaced {
-                return Err(SpaceError::NeedsEquispaced);
-            }
             let NodeNumbering {
                 count,
                 cell_nodes,
                 hanging,
             } = numbering;
+            let equispaced = element.degree() <= 2 || element.family() == NodeFamily::Equispaced;
+            if !hanging.is_empty() && !equispaced {
+                return Err(SpaceError::NeedsEquispaced);
+            }
             check(count as u64 + hanging.len() as u64)?;
             return Ok(Nodes {
                 count,
