@@ -1,7 +1,7 @@
 //! Tables of several copies of one geometry side by side: entity `e` of copy `k` has number
 //! `k × count + e`.
 
-use super::sides::{Sides, check_counts};
+use super::sides::{FaceSides, Sides, check_counts};
 use super::{GeometryError, GeometryMap, Tags, Topology};
 
 fn shifted(items: &[u32], copies: usize, step: usize) -> Vec<u32> {
@@ -51,10 +51,26 @@ impl Topology {
             vertices: shifted(&side_vertices, copies, self.vertex_count()),
             cells: side_cells,
             locals,
+            faces: self
+                .faces
+                .as_ref()
+                .map(|f| f.repeated(copies, self.side_count())),
         };
         let cells = shifted(self.cells(), copies, self.vertex_count());
         let vertex_count = self.vertex_count() * copies;
         Ok(Topology::from_sides(kind, vertex_count, cells, sides))
+    }
+}
+
+impl FaceSides {
+    fn repeated(&self, copies: usize, side_count: usize) -> FaceSides {
+        let faces = self.offsets.len() - 1;
+        let mut offsets = shifted(&self.offsets[..faces], copies, self.sides.len());
+        offsets.push((copies * self.sides.len()) as u32);
+        FaceSides {
+            offsets,
+            sides: shifted(&self.sides, copies, side_count),
+        }
     }
 }
 

@@ -27,7 +27,7 @@ pub struct Topology {
     interior: OnceLock<Vec<u32>>,
     edges: OnceLock<Edges>,
     vertex_cells: OnceLock<VertexCells>,
-    faces: Option<FaceSides>,
+    pub(super) faces: Option<FaceSides>,
     /// Sides by their sorted vertices, for faces with several sides.
     by_vertices: OnceLock<Vec<([u32; 4], u32)>>,
 }

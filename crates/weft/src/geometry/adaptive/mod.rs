@@ -398,6 +398,10 @@ impl Geometry for AdaptiveVoxelGrid {
         self.tables().side_maps(&self.0.cells, side)
     }
 
+    fn prescribes_nodes(&self) -> bool {
+        true
+    }
+
     fn node_numbering(&self, degree: usize) -> Option<NodeNumbering> {
         (degree > 0).then(|| nodes::number(&self.0.cells, degree))
     }

@@ -152,6 +152,7 @@ impl Tables {
             vertices: side_vertices,
             cells: both,
             locals,
+            faces: None,
         };
         let topology = Topology::from_sides(CellKind::Hex, vertices.count(), cell_vertices, found);
         Tables {
