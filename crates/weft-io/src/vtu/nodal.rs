@@ -69,7 +69,7 @@ impl NodalGrid {
         let evaluate = |name: &str, e: &Expr| {
             let failed = |source: AssembleError| VtuError::Evaluate {
                 name: name.to_string(),
-                source,
+                source: Box::new(source),
             };
             evaluate_at(e, geometry, nodes).map_err(failed)
         };
