@@ -106,21 +106,12 @@ fn the_good_cases_are_good() {
 #[test]
 fn a_whole_message() {
     assert_eq!(
-        checked(
-            &GOOD
-                .replace("lambda*div(u)", "lamda*div(u)")
-                .replacen("lamda", "lamda", 1)
-        ),
+        checked(&GOOD.replace("lambda*div(u)*div(v)", "lamda*div(u)*div(v)")),
         "error: `problem.a`: there is no name `lamda`; did you mean `lambda`?
   --> cases/a.toml:15:50
    |
 15 | a = \"2*mu*inner(sym(grad(u)), sym(grad(v)))*dx + lamda*div(u)*div(v)*dx\"
-   |                                                  ^^^^^
-
-error: output field `stress`: there is no name `lamda`; did you mean `lambda`?"
-            .split("\n\n")
-            .next()
-            .unwrap()
+   |                                                  ^^^^^"
     );
 }
 

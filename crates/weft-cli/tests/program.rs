@@ -124,3 +124,125 @@ fn help_starts_in_twenty_milliseconds() {
         .unwrap();
     assert!(best.as_millis() < 20, "{best:?}");
 }
+
+#[test]
+fn json_is_one_object_with_the_promised_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let (code, text, err) = result(&[
+        "run",
+        "cases/plate_hole.toml",
+        "--json",
+        "--out",
+        out,
+        "--threads",
+        "2",
+    ]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
+    assert_eq!(keys.len(), 9, "{keys:?}");
+    for key in [
+        "reports",
+        "dofs",
+        "elements",
+        "iterations",
+        "residual",
+        "seconds",
+        "peak_rss_mib",
+        "threads",
+        "version",
+    ] {
+        assert!(json.get(key).is_some(), "no {key}");
+    }
+    assert_eq!(json["threads"], 2);
+    assert_eq!(json["reports"]["reaction"].as_array().unwrap().len(), 2);
+    let kept = std::fs::read_to_string(folder.path().join("summary.json")).unwrap();
+    let kept: serde_json::Value = serde_json::from_str(&kept).unwrap();
+    assert_eq!(kept, json);
+}
+
+#[test]
+fn reports_have_the_same_bits_on_one_and_two_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let reports = |threads: &str| {
+        let (code, text, err) = result(&[
+            "run",
+            "cases/bracket.toml",
+            "--json",
+            "--out",
+            out,
+            "--threads",
+            threads,
+            "--set",
+            "spaces.u.degree=1",
+        ]);
+        assert_eq!(code, 0, "{err}");
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        (json["reports"].to_string(), json["residual"].to_string())
+    };
+    assert_eq!(reports("1"), reports("2"));
+}
+
+#[test]
+fn a_run_says_what_it_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let (code, text, err) = result(&["run", "cases/coils.toml", "--memory", "--out", out]);
+    assert_eq!(code, 0, "{err}");
+    for word in [
+        "3168 triangles",
+        "side groups outer",
+        "A: P2, scalar, 6463 dofs",
+        "assembly",
+        "memory: step 1, resident",
+        "coils.png",
+    ] {
+        assert!(err.contains(word), "{word} is not in:\n{err}");
+    }
+    for word in ["energy         1.0040478", "3168 elements", "results in"] {
+        assert!(text.contains(word), "{word} is not in:\n{text}");
+    }
+    let (code, text, err) = result(&["run", "cases/coils.toml", "--quiet", "--out", out]);
+    assert_eq!((code, text.as_str(), err.as_str()), (0, "", ""));
+}
+
+#[test]
+fn a_singular_case_exits_with_1() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let (code, text, err) = result(&[
+        "run",
+        "cases/plate_hole.toml",
+        "--json",
+        "--out",
+        out,
+        "--set",
+        "dirichlet.0.on=bottom",
+        "--set",
+        "dirichlet.0.component=y",
+    ]);
+    assert_eq!((code, text.as_str()), (1, ""));
+    assert!(err.contains("nothing fixes translation along x"), "{err}");
+    assert!(!folder.path().join("summary.json").exists());
+}
+
+#[test]
+fn a_mesh_is_described() {
+    let (code, text, err) = result(&["info", "cases/data/bracket.msh"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    for word in [
+        "4413 tets",
+        "1430",
+        "6.961104e-5",
+        "scaled Jacobian",
+        "area 4.965652e-4",
+        "steel",
+    ] {
+        assert!(text.contains(word), "{word} is not in:\n{text}");
+    }
+    let (code, _, err) = result(&["info", "cases/bracket.toml"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("cases/bracket.toml"), "{err}");
+}

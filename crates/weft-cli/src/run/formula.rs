@@ -121,7 +121,7 @@ fn measured_tags(text: &str) -> Vec<(&str, Range<usize>)> {
             }
         } else if c == '(' {
             inside = measure.is_some();
-        } else if !c.is_whitespace() && !(inside && c != ')') {
+        } else if !(c.is_whitespace() || inside && c != ')') {
             (measure, inside) = (None, false);
         }
         at += step;

@@ -71,7 +71,7 @@ pub enum PictureError {
     },
     /// An expression that has no values on the surface.
     #[error(transparent)]
-    Evaluate(#[from] AssembleError),
+    Evaluate(Box<AssembleError>),
     /// The file system refused.
     #[error("cannot write {}: {source}", path.display())]
     Io {
@@ -80,6 +80,12 @@ pub enum PictureError {
         /// What the system said.
         source: io::Error,
     },
+}
+
+impl From<AssembleError> for PictureError {
+    fn from(error: AssembleError) -> PictureError {
+        PictureError::Evaluate(Box::new(error))
+    }
 }
 
 impl PictureError {

@@ -261,6 +261,8 @@ impl<'a> Picture<'a> {
             let mut encoder = png::Encoder::new(out, image.width as u32, image.height as u32);
             encoder.set_color(png::ColorType::Rgb);
             encoder.set_depth(png::BitDepth::Eight);
+            // A twentieth of the time of the default for half again the size.
+            encoder.set_compression(png::Compression::Fast);
             let mut writer = encoder.write_header()?;
             writer.write_image_data(&image.pixels)?;
             writer.finish()?;

@@ -4,6 +4,7 @@
 //! memory does not grow with the picture.
 
 use super::color;
+use rayon::prelude::*;
 
 /// Samples along each axis of a pixel.
 const SAMPLES: usize = 3;
@@ -42,11 +43,69 @@ pub(super) struct Line {
     pub strength: f64,
 }
 
-const LINE_COLOR: [f64; 3] = [20.0, 24.0, 32.0];
+const LINE_COLOR: [f32; 3] = [20.0, 24.0, 32.0];
 
+#[derive(Clone, Copy)]
 struct Sample {
     depth: f32,
     color: [u8; 3],
+}
+
+const EMPTY: Sample = Sample {
+    depth: f32::NEG_INFINITY,
+    color: [0; 3],
+};
+
+/// The colour map at so many steps that none can be told from the next.
+struct Palette(Vec<[f32; 3]>);
+
+impl Palette {
+    const STEPS: usize = 1024;
+
+    fn new() -> Palette {
+        let at = |i: usize| color::map(i as f64 / Self::STEPS as f64).map(|c| c as f32);
+        Palette((0..=Self::STEPS).map(at).collect())
+    }
+
+    fn at(&self, tone: f64) -> [f32; 3] {
+        if tone.is_nan() {
+            return color::map(tone).map(|c| c as f32);
+        }
+        // The cast moves what is out of range to the ends.
+        let i = (tone * Self::STEPS as f64 + 0.5) as usize;
+        self.0[i.min(Self::STEPS)]
+    }
+}
+
+/// Mixes a colour into a pixel.
+fn mix(pixel: &mut [u8], color: [f64; 3], amount: f64) {
+    for (p, c) in pixel.iter_mut().zip(color) {
+        *p = (f64::from(*p) * (1.0 - amount) + c * amount + 0.5) as u8;
+    }
+}
+
+/// Averages the samples of a band into its pixels, over what is there.
+fn resolve(samples: &[Sample], width: usize, pixels: &mut [u8]) {
+    const ALL: u32 = (SAMPLES * SAMPLES) as u32;
+    let stride = width * SAMPLES;
+    for (i, pixel) in pixels.chunks_exact_mut(3).enumerate() {
+        let (x, y) = (i % width, i / width);
+        let mut sum = [0u32; 3];
+        let mut hits = 0;
+        for sy in 0..SAMPLES {
+            let start = (y * SAMPLES + sy) * stride + x * SAMPLES;
+            for s in &samples[start..start + SAMPLES] {
+                hits += u32::from(s.depth > f32::NEG_INFINITY);
+                (0..3).for_each(|c| sum[c] += u32::from(s.color[c]));
+            }
+        }
+        if hits == ALL {
+            (0..3).for_each(|c| pixel[c] = ((sum[c] + ALL / 2) / ALL) as u8);
+        } else if hits > 0 {
+            let mean = sum.map(|s| f64::from(s) / f64::from(hits));
+            mix(pixel, mean, f64::from(hits) / f64::from(ALL));
+        }
+    }
 }
 
 impl Image {
@@ -60,79 +119,40 @@ impl Image {
 
     fn mix(&mut self, x: usize, y: usize, color: [f64; 3], amount: f64) {
         let at = 3 * (y * self.width + x);
-        for (c, p) in self.pixels[at..at + 3].iter_mut().enumerate() {
-            *p = (f64::from(*p) * (1.0 - amount) + color[c] * amount).round() as u8;
-        }
+        mix(&mut self.pixels[at..at + 3], color, amount);
     }
 
-    /// Draws the triangles that `triangle(i)` gives for i below `count`.
+    /// Draws the triangles that `triangle(i)` gives for i below `count`, bands in parallel.
     pub(super) fn triangles(
         &mut self,
         count: usize,
-        triangle: impl Fn(usize) -> Triangle,
+        triangle: impl Fn(usize) -> Triangle + Sync,
         line: Line,
     ) {
         let extents: Vec<[f32; 2]> = (0..count)
+            .into_par_iter()
             .map(|i| {
                 let [a, b, c] = triangle(i).corners.map(|p| p[1]);
                 [a.min(b).min(c) as f32, a.max(b).max(c) as f32]
             })
             .collect();
-        let mut samples = Vec::new();
-        for top in (0..self.height).step_by(BAND) {
-            let rows = BAND.min(self.height - top);
-            let empty = || Sample {
-                depth: f32::NEG_INFINITY,
-                color: [0; 3],
-            };
+        let palette = Palette::new();
+        let width = self.width;
+        let bands = self.pixels.par_chunks_mut(3 * width * BAND).enumerate();
+        bands.for_each_init(Vec::new, |samples, (band, pixels)| {
+            let top = band * BAND;
+            let rows = pixels.len() / (3 * width);
             samples.clear();
-            samples.resize_with(rows * SAMPLES * self.width * SAMPLES, empty);
+            samples.resize(rows * SAMPLES * width * SAMPLES, EMPTY);
             let (low, high) = (top as f32 - 1.0, (top + rows) as f32 + 1.0);
             for (i, e) in extents.iter().enumerate() {
                 if e[1] >= low && e[0] <= high {
-                    fill(
-                        &mut samples,
-                        self.width * SAMPLES,
-                        top,
-                        rows,
-                        &triangle(i),
-                        line,
-                    );
+                    let stride = width * SAMPLES;
+                    fill(samples, stride, top, &triangle(i), line, &palette);
                 }
             }
-            self.resolve(&samples, top, rows);
-        }
-    }
-
-    /// Averages the samples of a band into its pixels, over what is there.
-    fn resolve(&mut self, samples: &[Sample], top: usize, rows: usize) {
-        let stride = self.width * SAMPLES;
-        for y in 0..rows {
-            for x in 0..self.width {
-                let mut sum = [0.0; 3];
-                let mut hits = 0;
-                for sy in 0..SAMPLES {
-                    let start = (y * SAMPLES + sy) * stride + x * SAMPLES;
-                    for s in &samples[start..start + SAMPLES] {
-                        if s.depth > f32::NEG_INFINITY {
-                            hits += 1;
-                            for c in 0..3 {
-                                sum[c] += f64::from(s.color[c]);
-                            }
-                        }
-                    }
-                }
-                if hits > 0 {
-                    let mean = sum.map(|s| s / f64::from(hits));
-                    self.mix(
-                        x,
-                        top + y,
-                        mean,
-                        f64::from(hits) / (SAMPLES * SAMPLES) as f64,
-                    );
-                }
-            }
-        }
+            resolve(samples, width, pixels);
+        });
     }
 
     /// Fills a rectangle, edges blended by coverage.
@@ -216,8 +236,15 @@ fn distance(p: [f64; 2], a: [f64; 2], b: [f64; 2]) -> f64 {
     (e[0] - t * d[0]).hypot(e[1] - t * d[1])
 }
 
-/// Draws a triangle into the samples of a band.
-fn fill(samples: &mut [Sample], stride: usize, top: usize, rows: usize, t: &Triangle, line: Line) {
+/// Draws a triangle into the samples of a band, whose first row of pixels is `top`.
+fn fill(
+    samples: &mut [Sample],
+    stride: usize,
+    top: usize,
+    t: &Triangle,
+    line: Line,
+    palette: &Palette,
+) {
     let scale = SAMPLES as f64;
     let [a, b, c] = t
         .corners
@@ -228,22 +255,43 @@ fn fill(samples: &mut [Sample], stride: usize, top: usize, rows: usize, t: &Tria
     }
     let low = |v: f64| (v - 0.5).ceil().max(0.0) as usize;
     let high = |v: f64, size: usize| ((v + 0.5).floor().max(0.0) as usize).min(size);
-    // Height over each edge in pixels: barycentric weight times height is the distance.
-    let length = |p: [f64; 3], q: [f64; 3]| (q[0] - p[0]).hypot(q[1] - p[1]);
-    let height = |edge: f64| twice_area.abs() / edge / scale;
-    // Entry i belongs to the edge from corner i to the next, which faces corner i+2.
-    let heights = [
-        height(length(a, b)),
-        height(length(b, c)),
-        height(length(c, a)),
-    ];
-    for y in low(a[1].min(b[1]).min(c[1]))..high(a[1].max(b[1]).max(c[1]), rows * SAMPLES) {
-        for x in low(a[0].min(b[0]).min(c[0]))..high(a[0].max(b[0]).max(c[0]), stride) {
-            let (px, py) = (x as f64 + 0.5, y as f64 + 0.5);
-            let weight = |p: [f64; 3], q: [f64; 3]| {
-                ((q[0] - p[0]) * (py - p[1]) - (q[1] - p[1]) * (px - p[0])) / twice_area
-            };
-            let w = [weight(b, c), weight(c, a), weight(a, b)];
+    let columns = (
+        low(a[0].min(b[0]).min(c[0])),
+        high(a[0].max(b[0]).max(c[0]), stride),
+    );
+    // Entry i belongs to corner i and the edge that faces it. A barycentric weight times the
+    // height over the edge is the distance from it; below the limit the edge's line is drawn.
+    let edges = [(b, c), (c, a), (a, b)];
+    let slope = edges.map(|(p, q)| -(q[1] - p[1]) / twice_area);
+    let limits = [0, 1, 2].map(|i| {
+        let (p, q) = edges[i];
+        let height = twice_area.abs() / (q[0] - p[0]).hypot(q[1] - p[1]) / scale;
+        // Outline bit k is the edge from corner k to the next, which faces corner k + 2.
+        match t.outline >> ((i + 1) % 3) & 1 {
+            1 => line.half_width / height,
+            _ => f64::NEG_INFINITY,
+        }
+    });
+    let (shade, strength) = (t.shade as f32, line.strength as f32);
+    let rows = samples.len() / stride;
+    for y in low(a[1].min(b[1]).min(c[1]))..high(a[1].max(b[1]).max(c[1]), rows) {
+        let py = y as f64 + 0.5;
+        // Weight i at column x is start[i] + slope[i] (x + ½).
+        let start =
+            edges.map(|(p, q)| ((q[0] - p[0]) * (py - p[1]) + (q[1] - p[1]) * p[0]) / twice_area);
+        let (mut first, mut last) = (columns.0 as f64, columns.1 as f64);
+        for i in 0..3 {
+            // Where the weight is 0, a column further out: the loop below decides.
+            let zero = -start[i] / slope[i];
+            if slope[i] > 0.0 {
+                first = first.max(zero - 1.5);
+            } else if slope[i] < 0.0 {
+                last = last.min(zero + 1.5);
+            }
+        }
+        for x in first as usize..(last.max(0.0) as usize).min(columns.1) {
+            let px = x as f64 + 0.5;
+            let w = [0, 1, 2].map(|i| start[i] + slope[i] * px);
             // Shared edges are drawn by both sides: a gap would show, an overlap does not.
             if w.iter().any(|&w| w < -1e-9) {
                 continue;
@@ -253,18 +301,16 @@ fn fill(samples: &mut [Sample], stride: usize, top: usize, rows: usize, t: &Tria
             if depth <= sample.depth {
                 continue;
             }
-            let value = w[0] * t.values[0] + w[1] * t.values[1] + w[2] * t.values[2];
-            let mut rgb = color::map(value).map(|v| v * t.shade);
-            let on_line = (0..3)
-                .any(|i| t.outline >> i & 1 == 1 && w[(i + 2) % 3] * heights[i] < line.half_width);
-            if on_line {
+            let tone = w[0] * t.values[0] + w[1] * t.values[1] + w[2] * t.values[2];
+            let mut rgb = palette.at(tone).map(|v| v * shade);
+            if (0..3).any(|i| w[i] < limits[i]) {
                 for i in 0..3 {
-                    rgb[i] += (LINE_COLOR[i] - rgb[i]) * line.strength;
+                    rgb[i] += (LINE_COLOR[i] - rgb[i]) * strength;
                 }
             }
             *sample = Sample {
                 depth,
-                color: rgb.map(|v| v.round() as u8),
+                color: rgb.map(|v| (v + 0.5) as u8),
             };
         }
     }

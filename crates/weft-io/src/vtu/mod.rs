@@ -1,6 +1,6 @@
 //! Writing of VTK files: unstructured grids (`.vtu`) and series of them (`.pvd`).
 //!
-//! [`write`] writes fields, [`NodalGrid`] expressions. Both make a [`VtuGrid`], a mesh of one
+//! [`write()`] writes fields, [`NodalGrid`] expressions. Both make a [`VtuGrid`], a mesh of one
 //! cell kind and degree with data on points and cells; degrees above 1 become VTK's Lagrange
 //! cells, which ParaView and PyVista draw curved. [`Series`] lists files with their times.
 //!
