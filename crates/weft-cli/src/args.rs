@@ -100,12 +100,14 @@ pub struct BenchArgs {
 #[derive(Subcommand, Debug)]
 pub enum Bench {
     /// Numeric reassembly of Poisson and elasticity matrices on hexes and tets
-    Assembly(BenchAssemblyArgs),
+    Assembly(BenchOptions),
+    /// Sparse grids from points, closest points, topology
+    Geometry(BenchOptions),
 }
 
-/// `weft bench assembly`.
+/// Options of every benchmark.
 #[derive(Args, Debug)]
-pub struct BenchAssemblyArgs {
+pub struct BenchOptions {
     /// Print one JSON object on standard output
     #[arg(long)]
     pub json: bool,

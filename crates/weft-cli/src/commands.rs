@@ -3,12 +3,13 @@
 //! Invariant: standard output carries results only (one JSON object with `--json`); errors and
 //! progress go to standard error.
 
-use crate::args::{Bench, BenchAssemblyArgs, CheckArgs, Cli, Command, RunArgs};
+use crate::args::{Bench, BenchOptions, CheckArgs, Cli, Command, RunArgs};
 use crate::case::Case;
 use crate::diagnose::{Diagnostic, Diagnostics};
 use crate::run::RunOptions;
 use crate::{bench, info, run};
 use anyhow::Context;
+use serde::Serialize;
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::Path;
@@ -26,7 +27,8 @@ pub fn dispatch(cli: Cli) -> ExitCode {
         Command::Check(args) => check_case(&args),
         Command::Info(args) => info::describe(&args.mesh).and_then(|text| print(&text)),
         Command::Bench(args) => match args.what {
-            Bench::Assembly(args) => bench_assembly(&args),
+            Bench::Assembly(options) => measure(&options, bench::assembly),
+            Bench::Geometry(options) => measure(&options, bench::geometry),
         },
     };
     match done {
@@ -93,9 +95,12 @@ fn check_case(args: &CheckArgs) -> anyhow::Result<()> {
     print(&format!("{}: no mistakes found", args.case.display()))
 }
 
-fn bench_assembly(args: &BenchAssemblyArgs) -> anyhow::Result<()> {
-    let measured = on_threads(args.threads, bench::assembly)??;
-    if args.json {
+fn measure<T: Serialize + Display + Send>(
+    options: &BenchOptions,
+    work: impl FnOnce() -> anyhow::Result<T> + Send,
+) -> anyhow::Result<()> {
+    let measured = on_threads(options.threads, work)??;
+    if options.json {
         print(&serde_json::to_string(&measured)?)
     } else {
         print(&measured)

@@ -1,9 +1,9 @@
-//! `weft bench`: how fast the engine is on this machine.
+//! `weft bench assembly`: numeric reassembly of matrices.
 
+use super::median;
 use crate::summary::Ordered;
 use serde::Serialize;
 use std::fmt;
-use std::time::Instant;
 use weft::assemble::MatrixPlan;
 use weft::form::{Expr, Form, div, dot, grad, inner, sym};
 use weft::geometry::{Mesh, shapes};
@@ -44,9 +44,6 @@ impl fmt::Display for Measurements {
         Ok(())
     }
 }
-
-/// Reassemblies that are measured, after one that warms up; their median counts.
-const REPEATS: usize = 7;
 
 /// Measures numeric reassembly, on rayon's current pool of threads.
 ///
@@ -94,15 +91,7 @@ pub fn assembly() -> anyhow::Result<Measurements> {
 fn measure(form: &Form) -> anyhow::Result<Measurement> {
     let mut plan = MatrixPlan::new(form)?;
     let mut matrix = plan.matrix();
-    plan.assemble(&mut matrix)?;
-    let mut times = [0.0; REPEATS];
-    for time in &mut times {
-        let start = Instant::now();
-        plan.assemble(&mut matrix)?;
-        *time = start.elapsed().as_secs_f64();
-    }
-    times.sort_unstable_by(f64::total_cmp);
-    let seconds = times[REPEATS / 2];
+    let seconds = median(|| Ok(plan.assemble(&mut matrix)?))?;
     let space = plan.test_space();
     let elements = space.topology().cell_count();
     Ok(Measurement {
