@@ -353,24 +353,29 @@ fn matrix_scatter(number: usize, part: &MatrixPart, local: &[Lane], lanes: usize
             let upper = &positions[(i * n + j) * LANES..(i * n + j) * LANES + lanes];
             let lower = &positions[(j * n + i) * LANES..(j * n + i) * LANES + lanes];
             for (lane, (&position, &mirrored)) in upper.iter().zip(lower).enumerate() {
-                if i < j {
-                    // SAFETY: as above.
-                    let out = unsafe { out.part(position as usize * components, components) };
-                    for (out, value) in out.iter_mut().zip(values) {
-                        *out += value[lane];
+                // SAFETY: as above.
+                let out_upper = unsafe { out.part(position as usize * components, components) };
+                if i == j {
+                    for c in 0..b {
+                        for d in 0..b {
+                            // The upper half of the block serves its lower half too.
+                            out_upper[c * b + d] += values[c.min(d) * b + c.max(d)][lane];
+                        }
                     }
+                    continue;
+                }
+                for (out, value) in out_upper.iter_mut().zip(values) {
+                    *out += value[lane];
                 }
                 // SAFETY: as above, and the part before is no longer in use.
-                let out = unsafe { out.part(mirrored as usize * components, components) };
+                let out_lower = unsafe { out.part(mirrored as usize * components, components) };
+                if components == 1 {
+                    out_lower[0] += values[0][lane];
+                    continue;
+                }
                 for c in 0..b {
                     for d in 0..b {
-                        // A diagonal block takes its own upper half twice.
-                        let at = if i == j && c <= d {
-                            c * b + d
-                        } else {
-                            d * b + c
-                        };
-                        out[c * b + d] += values[at][lane];
+                        out_lower[c * b + d] += values[d * b + c][lane];
                     }
                 }
             }

@@ -4,6 +4,7 @@ use super::coupling::{Condensation, Nodes, pattern, place};
 use super::engine::{Sink, Snapshot, run_chunk};
 use super::error::AssembleError;
 use super::integral::{IntegralPlan, Parts, Points};
+use super::lanes::Lane;
 use super::scatter::Shared;
 use crate::form::{Expr, Form, FormError, Integral, Measure, Shape};
 use crate::geometry::{Geometry, MapClass};
@@ -39,12 +40,21 @@ impl Plan {
         let sums = vec![0.0; most(&|i| i.colours.iter().map(Vec::len).sum())];
         // One array for each field of the integral that has most; grown to fit on first use.
         let fields = vec![Vec::new(); most(&|i| i.program.fields.len())];
+        let pool = Pool::default_pool().clone();
+        for integral in &integrals {
+            // Block arrays of all threads at once: whichever thread does what in the first
+            // assembly, later ones find what they need.
+            let threads = 0..rayon::current_num_threads();
+            let _held: Vec<_> = threads
+                .map(|_| pool.borrow_dirty::<Lane>(integral.layout.total()))
+                .collect();
+        }
         Plan {
             integrals,
             uniforms,
             fields,
             sums,
-            pool: Pool::default_pool().clone(),
+            pool,
         }
     }
 

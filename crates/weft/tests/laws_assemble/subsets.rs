@@ -4,106 +4,71 @@ use crate::common::*;
 use crate::{field, form, scope, value};
 use weft::assemble::{MatrixPlan, ScalarPlan, VectorPlan, integrate, matrix};
 use weft::element::CellKind;
-use weft::form::{Expr, Form, Measure};
+use weft::form::{DomainKind, Expr, Form, Measure};
 use weft::geometry::{Geometry, Mesh, Tags};
 use weft::space::Space;
 
-/// Sums over the two halves of a random split equal the whole, by every way to say which.
+/// Sums over the two parts of a random split equal the whole, by every way to say which.
 #[test]
 fn parts_add_up_to_the_whole() {
     let mut random = Random(6);
     for Case { name, mesh } in straight_cases() {
         let topology = mesh.topology();
         let cells: Vec<u32> = (0..topology.cell_count() as u32).collect();
-        let boundary = topology.boundary_sides().to_vec();
-        let interior = topology.interior_sides().to_vec();
-        for (all, measure, total) in [
-            (
-                cells,
-                Measure::cells as fn(&Mesh) -> Measure,
-                topology.cell_count(),
-            ),
-            (boundary, Measure::boundary, topology.side_count()),
-            (interior, Measure::interior, topology.side_count()),
+        let (boundary, interior) = (topology.boundary_sides(), topology.interior_sides());
+        for (all, kind) in [
+            (cells.as_slice(), DomainKind::Cells),
+            (boundary, DomainKind::BoundarySides),
+            (interior, DomainKind::InteriorSides),
         ] {
             let (first, second): (Vec<u32>, Vec<u32>) =
                 all.iter().partition(|_| random.unit() < 0.5);
-            let mut tags = Tags::new();
-            for (tag, part) in [("first", &first), ("second", &second)] {
-                if total == topology.cell_count() {
-                    tags.insert_cells(tag, part.clone());
-                }
-                tags.insert_sides(
-                    tag,
-                    part.iter()
-                        .copied()
-                        .filter(|&s| (s as usize) < topology.side_count())
-                        .collect(),
-                );
-            }
-            let mesh = mesh
-                .clone()
-                .with_tags(if total == topology.cell_count() {
-                    let mut only = Tags::new();
-                    only.insert_cells("first", first.clone());
-                    only.insert_cells("second", second.clone());
-                    only
-                } else {
-                    tags
-                })
-                .unwrap();
-            let space = Space::discontinuous(&mesh, 1).unwrap();
-            let e = (1.0 + Expr::position(&mesh).at(0)) * Expr::trial(&space) * Expr::test(&space);
-            let dense = |m: Measure| matrix(&e.over(&m)).unwrap().to_dense();
-            let whole = dense(measure(&mesh));
-            let mask = |part: &[u32]| {
-                (0..total as u32)
-                    .map(|e| part.contains(&e))
-                    .collect::<Vec<_>>()
-            };
-            let sum = |parts: [Measure; 2]| -> Vec<f64> {
-                let [a, b] = parts.map(dense);
-                a.iter().zip(&b).map(|(a, b)| a + b).collect()
-            };
-            let mut backwards = second.clone();
-            backwards.reverse();
-            for (way, parts) in [
-                (
-                    "tags",
-                    [
-                        measure(&mesh).tagged("first"),
-                        measure(&mesh).tagged("second"),
-                    ],
-                ),
-                (
-                    "lists",
-                    [
-                        measure(&mesh).listed(first.clone()),
-                        measure(&mesh).listed(backwards),
-                    ],
-                ),
-                (
-                    "masks",
-                    [
-                        measure(&mesh).masked(mask(&first)),
-                        measure(&mesh).masked(mask(&second)),
-                    ],
-                ),
-            ] {
-                assert_close(&sum(parts), &whole, 1e-14, &format!("{way} of {name}"));
-            }
-            let both = measure(&mesh)
-                .tagged("first")
-                .tagged("second")
-                .tagged("first");
-            assert_close(&dense(both), &whole, 1e-14, name);
-            assert!(
-                dense(measure(&mesh).listed(vec![]))
-                    .iter()
-                    .all(|v| *v == 0.0)
-            );
+            check_split(&mesh, kind, first, second, &format!("{kind:?} of {name}"));
         }
     }
+}
+
+fn check_split(mesh: &Mesh, kind: DomainKind, first: Vec<u32>, second: Vec<u32>, what: &str) {
+    let mut tags = Tags::new();
+    for (tag, part) in [("first", &first), ("second", &second)] {
+        match kind {
+            DomainKind::Cells => tags.insert_cells(tag, part.clone()),
+            _ => tags.insert_sides(tag, part.clone()),
+        }
+    }
+    let mesh = mesh.clone().with_tags(tags).unwrap();
+    let (measure, total) = match kind {
+        DomainKind::Cells => (Measure::cells(&mesh), mesh.topology().cell_count()),
+        DomainKind::BoundarySides => (Measure::boundary(&mesh), mesh.topology().side_count()),
+        DomainKind::InteriorSides => (Measure::interior(&mesh), mesh.topology().side_count()),
+    };
+    let space = Space::discontinuous(&mesh, 1).unwrap();
+    let e = (1.0 + Expr::position(&mesh).at(0)) * Expr::trial(&space) * Expr::test(&space);
+    let dense = |m: Measure| matrix(&e.over(&m)).unwrap().to_dense();
+    let whole = dense(measure.clone());
+    let mask = |part: &[u32]| {
+        (0..total as u32)
+            .map(|e| part.contains(&e))
+            .collect::<Vec<_>>()
+    };
+    let mut backwards = second.clone();
+    backwards.reverse();
+    let m = || measure.clone();
+    for (way, parts) in [
+        ("tags", [m().tagged("first"), m().tagged("second")]),
+        ("lists", [m().listed(first.clone()), m().listed(backwards)]),
+        (
+            "masks",
+            [m().masked(mask(&first)), m().masked(mask(&second))],
+        ),
+    ] {
+        let [a, b] = parts.map(dense);
+        let sum: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a + b).collect();
+        assert_close(&sum, &whole, 1e-14, &format!("{way}: {what}"));
+    }
+    let both = m().tagged("first").tagged("second").tagged("first");
+    assert_close(&dense(both), &whole, 1e-14, what);
+    assert!(dense(m().listed(vec![])).iter().all(|v| *v == 0.0));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Matrices, vectors and numbers of the engine against the plain twin.
 
 use crate::common::*;
-use crate::twin::{Over, Pair, Place, dense, load, visit};
+use crate::twin::{Basis, Over, Pair, Place, dense, load, visit};
 use crate::{field, form, scope};
 use weft::assemble::{MatrixPlan, integrate, matrix, vector};
 use weft::form::{Expr, Form, Measure, Scope};
@@ -366,6 +366,56 @@ fn interior_penalty_and_upwind() {
                 &|_, u, v| u.inside.value[0] * v.outside.gradient[0][last],
             );
         }
+    }
+}
+
+#[test]
+fn broken_vectors_and_mixed_spaces_on_interior_sides() {
+    let mut random = Random(23);
+    for Case { name, mesh } in all_cases() {
+        if mesh.topology().interior_sides().is_empty() {
+            continue;
+        }
+        let gd = mesh.space_dim();
+        let velocity = Space::discontinuous(&mesh, 1).unwrap().vector(gd).unwrap();
+        let pressure = Space::lagrange(&mesh, 1).unwrap();
+        let k = field(&pressure, &mut random);
+        let mut scope = mixed_scope(&mesh, &velocity, &velocity, 4);
+        scope.set_field("k", &k);
+        let flux = |w: &Basis, n: &[f64; 3]| (0..gd).map(|c| w.value[c] * n[c]).sum::<f64>();
+        let twin = |place: &Place, u: &Pair, v: &Pair| {
+            let n = &place.normal;
+            let k = k.evaluate(place.cell, place.xi).unwrap().value[0];
+            (flux(&u.inside, n) - flux(&u.outside, n)) * 0.5 * (v.inside.div() + v.outside.div())
+                + k * u.outside.value[0] * v.inside.value[gd - 1]
+        };
+        let last = gd - 1;
+        let text = format!("(dot(jump(u), n)*avg(div(v)) + k*outside(u[0])*inside(v)[{last}])*dS");
+        let what = format!("{text} on {name}");
+        let by = form(&scope, &text);
+        compare(&by, [&velocity, &velocity], Over::Interior, 4, &twin, &what);
+
+        let scope = mixed_scope(&mesh, &pressure, &velocity, 3);
+        let by = form(&scope, "inside(u)*dot(jump(v), n)*dS + u*dot(v, n)*ds");
+        let mut expected = dense(
+            &mesh,
+            Over::Interior,
+            3,
+            [&pressure, &velocity],
+            &|place, u, v| {
+                let n = &place.normal;
+                u.inside.value[0] * (flux(&v.inside, n) - flux(&v.outside, n))
+            },
+        );
+        let boundary = dense(
+            &mesh,
+            Over::Boundary,
+            3,
+            [&pressure, &velocity],
+            &|place, u, v| u.inside.value[0] * flux(&v.inside, &place.normal),
+        );
+        expected.iter_mut().zip(boundary).for_each(|(e, b)| *e += b);
+        assert_close(&matrix(&by).unwrap().to_dense(), &expected, TOLERANCE, name);
     }
 }
 

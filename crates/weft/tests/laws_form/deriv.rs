@@ -66,6 +66,24 @@ fn difference<T>(field: &Field, dof: usize, mut f: impl FnMut() -> T) -> [T; 2] 
     both
 }
 
+/// Derivative of a linear form along every degree of freedom of `field`, one in each column.
+fn columns_by_difference(residual: &Form, field: &Field) -> Vec<f64> {
+    let n = field.space().dof_count();
+    let mut plan = VectorPlan::new(residual).unwrap();
+    let mut columns = vec![0.0; n * n];
+    for dof in 0..n {
+        let [plus, minus] = difference(field, dof, || {
+            let mut out = vec![0.0; n];
+            plan.assemble(&mut out).unwrap();
+            out
+        });
+        for i in 0..n {
+            columns[i * n + dof] = (plus[i] - minus[i]) / (2.0 * STEP);
+        }
+    }
+    columns
+}
+
 /// Derivative of the functional of `e` along every degree of freedom of `field`, and the
 /// second derivative: the action on each basis function, and its symmetry.
 fn check(world: &World, e: &Expr, field: &Field, what: &str) {
@@ -93,23 +111,12 @@ fn check(world: &World, e: &Expr, field: &Field, what: &str) {
     assert_close(&gradient, &by_difference, TOLERANCE, what);
 
     let tangent = residual.deriv(field, &Expr::trial(space));
-    let mut plan = VectorPlan::new(&residual).unwrap();
     let dense = if tangent.is_zero() {
         vec![0.0; n * n]
     } else {
         matrix(&tangent).unwrap().to_dense()
     };
-    let mut columns = vec![0.0; n * n];
-    for dof in 0..n {
-        let [plus, minus] = difference(field, dof, || {
-            let mut out = vec![0.0; n];
-            plan.assemble(&mut out).unwrap();
-            out
-        });
-        for i in 0..n {
-            columns[i * n + dof] = (plus[i] - minus[i]) / (2.0 * STEP);
-        }
-    }
+    let columns = columns_by_difference(&residual, field);
     if largest(&columns) > NEGLIGIBLE {
         assert_close(
             &dense,
@@ -209,24 +216,8 @@ fn native_functions_with_a_jacobian() {
     let residual = flux.dot(&v.grad()).over(&measure);
     let tangent = residual.deriv(&world.s, &Expr::trial(world.s.space()));
     let dense = matrix(&tangent).unwrap().to_dense();
-    let n = v_count(&world);
-    let mut plan = VectorPlan::new(&residual).unwrap();
-    let mut columns = vec![0.0; n * n];
-    for dof in 0..n {
-        let [plus, minus] = difference(&world.s, dof, || {
-            let mut out = vec![0.0; n];
-            plan.assemble(&mut out).unwrap();
-            out
-        });
-        for i in 0..n {
-            columns[i * n + dof] = (plus[i] - minus[i]) / (2.0 * STEP);
-        }
-    }
+    let columns = columns_by_difference(&residual, &world.s);
     assert_close(&dense, &columns, TOLERANCE, "native");
-}
-
-fn v_count(world: &World) -> usize {
-    world.s.space().dof_count()
 }
 
 #[test]

@@ -7,17 +7,19 @@ use weft::assemble::interpolate;
 use weft::element::CellKind;
 use weft::field::Field;
 use weft::form::{Expr, Param, Scope};
-use weft::geometry::Mesh;
+use weft::geometry::{Geometry, Mesh};
 use weft::space::Space;
 
 type Point = [f64; 3];
+/// What a text means at a point.
+type Truth = fn(Point) -> Vec<f64>;
 
 /// Names in the plane or in space: parameters `a` (scalar) and `b` (vector), and fields
 /// `f = 1 + x₀ + 2x₁ − x₂` and `w = (x₁, 3x₀, x₀ − x₂)`.
 fn named(mesh: &Mesh) -> (Scope, Vec<Field>) {
     let mut scope = scope(mesh);
     let space = Space::lagrange(mesh, 1).unwrap();
-    let solid = mesh.topology_dim() == 3;
+    let solid = mesh.space_dim() == 3;
     scope.set("a", &Param::scalar("a", 1.5));
     scope.set(
         "b",
@@ -48,23 +50,13 @@ fn named(mesh: &Mesh) -> (Scope, Vec<Field>) {
     (scope, vec![f, w])
 }
 
-trait Dimension {
-    fn topology_dim(&self) -> usize;
-}
-
-impl Dimension for Mesh {
-    fn topology_dim(&self) -> usize {
-        weft::geometry::Geometry::cell_kind(self).dim()
-    }
-}
-
 fn points(kind: CellKind) -> Vec<Point> {
     let mut random = Random(77);
     (0..7).map(|_| random.point(kind)).collect()
 }
 
 /// Compare texts with closures, and what their printed form means with both.
-fn check(kind: CellKind, cases: &[(&str, fn(Point) -> Vec<f64>)]) {
+fn check(kind: CellKind, cases: &[(&str, Truth)]) {
     let mesh = one_cell(kind);
     let (mut scope, fields) = named(&mesh);
     for field in &fields {
