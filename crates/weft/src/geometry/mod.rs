@@ -39,7 +39,8 @@ pub use mesh::Mesh;
 pub use tags::Tags;
 pub use topology::Topology;
 pub use voxel::{
-    Lookup, Nearest, RebuildReport, VoxelCapacity, VoxelCells, VoxelGrid, VoxelMap, VoxelStatus,
+    CellPoint, Lookup, Nearest, RebuildReport, VoxelCapacity, VoxelCells, VoxelGrid, VoxelMap,
+    VoxelStatus,
 };
 
 /// Identity of a geometry object: two handles are the same geometry exactly when these are equal.
