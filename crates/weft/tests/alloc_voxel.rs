@@ -4,7 +4,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
 
-use weft::geometry::{Geometry, VoxelGrid, VoxelMap};
+use weft::geometry::{Geometry, VoxelCapacity, VoxelGrid, VoxelMap};
 
 /// The system's allocator, counting what all threads do with it.
 struct Counting;
@@ -40,19 +40,101 @@ fn move_cloud(rest: &[[f64; 3]], step: usize, cloud: &mut [[f64; 3]]) {
     }
 }
 
+/// A small deterministic random number generator (xorshift64*).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        (self.next() >> 33) as usize % bound
+    }
+
+    fn points(&mut self, count: usize, reach: f64) -> Vec<[f64; 3]> {
+        let mut real = || ((self.next() >> 11) as f64 / (1u64 << 53) as f64 * 2.0 - 1.0) * reach;
+        (0..count)
+            .map(|_| std::array::from_fn(|_| real()))
+            .collect()
+    }
+}
+
+/// A number that changes with anything one can see of a grid.
+fn fingerprint(grid: &VoxelGrid) -> u64 {
+    use std::hash::{Hash, Hasher};
+    let mut hash = std::hash::DefaultHasher::new();
+    let (cells, t) = (grid.cells(), grid.topology());
+    cells.all_coordinates().hash(&mut hash);
+    cells.environment_offsets().hash(&mut hash);
+    t.cells().hash(&mut hash);
+    for side in 0..t.side_count() {
+        (
+            t.side_cells(side),
+            t.side_locals(side),
+            t.side_vertices(side),
+        )
+            .hash(&mut hash);
+    }
+    for x in &grid.map().nodes {
+        x.map(f64::to_bits).hash(&mut hash);
+    }
+    hash.finish()
+}
+
+/// Makes, rebuilds, spoils and drops grids at random.
+fn random_lives(random: &mut Random) {
+    let map = VoxelMap::uniform(0.5).unwrap();
+    let mut grids: Vec<VoxelGrid> = Vec::new();
+    for _ in 0..1000 {
+        let count = 1 + random.below(300);
+        let points = random.points(count, 2.0);
+        if grids.len() < 2 {
+            grids.push(VoxelGrid::from_points(&points, None, map).unwrap().0);
+        }
+        let at = random.below(grids.len());
+        let grid = grids[at].clone();
+        match random.below(8) {
+            0 => drop(grids.swap_remove(at)),
+            1 => grids.push(grid.dilated(1).unwrap().pruned(|c| c % 5 != 1).unwrap()),
+            2 if grid.cell_count() < 500 => grids.push(grid.refined().unwrap()),
+            2 => grids.push(grid.coarsened().unwrap()),
+            3 => grids.push(grid.clone()),
+            4 | 5 => {
+                let held = (random.below(2) == 0).then(|| (grid.cells(), grid.topology()));
+                grid.rebuild(&points, None).unwrap();
+                drop(held);
+            }
+            _ => {
+                let before = fingerprint(&grid);
+                let mut bad = points.clone();
+                match random.below(4) {
+                    0 => bad[0] = [0.0, 0.0, -1e200],
+                    1 => bad.iter_mut().for_each(|x| x[2] = f64::NAN),
+                    2 => grid.set_capacity(Some(VoxelCapacity {
+                        cells: 0,
+                        leaves: 9,
+                    })),
+                    _ => bad.clear(),
+                }
+                grid.rebuild(&bad, None).unwrap_err();
+                grid.set_capacity(None);
+                assert_eq!(fingerprint(&grid), before);
+                assert!(!grid.status().is_ok());
+            }
+        }
+        grids.truncate(6);
+    }
+}
+
 // One test in this binary: the counters are everyone's.
 #[test]
 fn warm_rebuilds_allocate_nothing_and_nothing_is_left_behind() {
-    let mut seed = 1u64;
-    let mut random = || {
-        seed = seed
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        (seed >> 11) as f64 / (1u64 << 53) as f64 * 2.0 - 1.0
-    };
-    let rest: Vec<[f64; 3]> = (0..20_000)
-        .map(|_| std::array::from_fn(|_| random()))
-        .collect();
+    let mut random = Random(1);
+    let rest = random.points(20_000, 1.0);
     let environments: Vec<u32> = (0..rest.len()).map(|n| n as u32 % 3).collect();
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(2)
@@ -88,7 +170,6 @@ fn warm_rebuilds_allocate_nothing_and_nothing_is_left_behind() {
         cycle(0..120);
         let (calls, bytes) = (CALLS.load(Ordering::Relaxed), BYTES.load(Ordering::Relaxed));
         cycle(120..1120);
-        // Formatting the errors' messages is none of the grid's business: they are not formatted.
         assert_eq!(CALLS.load(Ordering::Relaxed) - calls, 0);
         assert_eq!(BYTES.load(Ordering::Relaxed), bytes);
         assert!(different > 1000);
@@ -109,6 +190,9 @@ fn warm_rebuilds_allocate_nothing_and_nothing_is_left_behind() {
         (80..240).for_each(with_tables);
         assert_eq!(BYTES.load(Ordering::Relaxed), settled);
         drop((grid, packed));
+        assert_eq!(BYTES.load(Ordering::Relaxed), start);
+
+        random_lives(&mut random);
         assert_eq!(BYTES.load(Ordering::Relaxed), start);
     });
 }

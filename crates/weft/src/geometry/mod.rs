@@ -56,7 +56,7 @@ pub use surface::{SignedDistance, Surface, SurfaceError};
 pub use tags::Tags;
 pub use topology::Topology;
 pub use voxel::{
-    Lookup, Nearest as VoxelNearest, RebuildReport, VoxelCapacity, VoxelCells, VoxelGrid, VoxelMap,
+    CellPoint, Lookup, Nearest as VoxelNearest, RebuildReport, VoxelCapacity, VoxelCells, VoxelGrid, VoxelMap,
     VoxelStatus,
 };
 

@@ -53,7 +53,7 @@ fn energy<G: Geometry + Clone + 'static>(grid: &G, degree: usize) -> f64 {
     let space = Space::lagrange(grid, degree).unwrap();
     let values = space
         .node_positions()
-        .iter()
+        .into_iter()
         .map(|x| x[0] * x[0] * x[1] - x[2] * x[1] + x[0]);
     let field = weft::field::Field::from_values(&space, values.collect()).unwrap();
     let u = field.expr();

@@ -7,6 +7,8 @@
 
 use rayon::prelude::*;
 
+use super::table::Table;
+
 /// Cells of a grid have coordinates from `-LIMIT` to `LIMIT - 1`; one leaf beyond stays free,
 /// so that neighbours and vertices of any cell have a key.
 pub(super) const LIMIT: i32 = (1 << 23) - 8;
@@ -120,59 +122,6 @@ fn shifted(mask: &Mask, axis: usize, up: bool) -> (Mask, Mask) {
     (stay, carry)
 }
 
-const VACANT: u32 = u32::MAX;
-
-/// Open addressing from keys to their places in an array of keys.
-#[derive(Clone, Debug, Default)]
-struct Table {
-    slots: Vec<u32>,
-    shift: u32,
-}
-
-impl Table {
-    /// Empties the table and makes room for `count` keys at half load.
-    fn reset(&mut self, count: usize) {
-        let size = (2 * count).next_power_of_two().max(64);
-        self.slots.clear();
-        self.slots.resize(size, VACANT);
-        self.shift = 64 - size.trailing_zeros();
-    }
-
-    #[inline]
-    fn start(&self, key: u64) -> usize {
-        // Fibonacci hashing: the high bits depend on all bits of the key.
-        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
-    }
-
-    /// The place of `key` in `keys`, or the vacant slot where it belongs.
-    #[inline]
-    fn probe(&self, keys: &[u64], key: u64) -> Result<usize, usize> {
-        let mut slot = self.start(key);
-        loop {
-            let place = self.slots[slot];
-            if place == VACANT {
-                return Err(slot);
-            }
-            if keys[place as usize] == key {
-                return Ok(place as usize);
-            }
-            slot = (slot + 1) & (self.slots.len() - 1);
-        }
-    }
-
-    /// Enters all of `keys`, which must be distinct, with room for `count`.
-    fn fill(&mut self, keys: &[u64], count: usize) {
-        self.reset(count);
-        for (place, &key) in keys.iter().enumerate() {
-            let mut slot = self.start(key);
-            while self.slots[slot] != VACANT {
-                slot = (slot + 1) & (self.slots.len() - 1);
-            }
-            self.slots[slot] = place as u32;
-        }
-    }
-}
-
 /// Points collected in any order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gather {
@@ -218,11 +167,11 @@ impl Gather {
         let place = self.keys.len();
         self.keys.push(key);
         self.masks.push(EMPTY);
-        if 2 * self.keys.len() > self.table.slots.len() {
+        if !self.table.has_room(self.keys.len()) {
             // Room for twice as many, or each new key would fill the table anew.
             self.table.fill(&self.keys, 2 * self.keys.len());
         } else {
-            self.table.slots[slot] = place as u32;
+            self.table.enter(slot, place);
         }
         place
     }

@@ -16,6 +16,7 @@ mod leaf;
 mod ops;
 mod place;
 mod search;
+mod table;
 mod tables;
 
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -31,7 +32,7 @@ use leaf::{Gather, LeafSet};
 pub use build::{RebuildReport, VoxelCapacity};
 pub use cells::VoxelCells;
 pub use place::VoxelMap;
-pub use search::{Lookup, Nearest};
+pub use search::{CellPoint, Lookup, Nearest};
 
 /// The active cells of an unbounded lattice; a cheap handle.
 ///
@@ -408,7 +409,7 @@ impl VoxelGrid {
         &self,
         position: [f64; 3],
         lookup: &Lookup,
-    ) -> Result<Option<(usize, [f64; 3])>, GeometryError> {
+    ) -> Result<Option<CellPoint>, GeometryError> {
         self.cells().locate(position, lookup)
     }
 

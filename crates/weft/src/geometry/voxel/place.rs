@@ -62,6 +62,9 @@ impl VoxelMap {
             let [x, y, z] = [matrix[0][c], matrix[1][c], matrix[2][c]];
             // Scaled, so that squares neither overflow nor vanish.
             let largest = x.abs().max(y.abs()).max(z.abs());
+            if largest == 0.0 {
+                return x + y + z; // 0, or NaN if one is
+            }
             let part = |v: f64| (v / largest) * (v / largest);
             largest * (part(x) + part(y) + part(z)).sqrt()
         };
@@ -203,7 +206,7 @@ impl VoxelMap {
 }
 
 fn check_offset(offset: [f64; 3]) -> Result<(), GeometryError> {
-    match offset.iter().find(|v| !(v.abs() <= 1e100)) {
+    match offset.iter().find(|v| v.is_nan() || v.abs() > 1e100) {
         Some(value) => refuse(format!(
             "the offset has a coordinate {value}; it must be finite and at most 1e100 in size"
         )),

@@ -24,6 +24,9 @@ pub struct Lookup<'a> {
     pub environment: Option<usize>,
 }
 
+/// A cell and reference coordinates in it.
+pub type CellPoint = (usize, [f64; 3]);
+
 /// The cell closest to a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Nearest {
@@ -89,12 +92,12 @@ impl VoxelCells {
         &self,
         position: [f64; 3],
         lookup: &Lookup,
-    ) -> Result<Option<(usize, [f64; 3])>, GeometryError> {
+    ) -> Result<Option<CellPoint>, GeometryError> {
         let query = self.query(lookup)?;
         Ok(self.locate_checked(position, &query))
     }
 
-    fn locate_checked(&self, position: [f64; 3], query: &Query) -> Option<(usize, [f64; 3])> {
+    fn locate_checked(&self, position: [f64; 3], query: &Query) -> Option<CellPoint> {
         let u = self.map.lattice(position);
         const REACH: f64 = LIMIT as f64 + 1.0;
         if !u.iter().all(|c| c.abs() <= REACH) {
@@ -143,7 +146,7 @@ impl VoxelCells {
     }
 
     fn closest_checked(&self, x: [f64; 3], max_distance: f64, query: &Query) -> Option<Nearest> {
-        if !(max_distance >= 0.0) {
+        if max_distance.is_nan() || max_distance < 0.0 {
             return None;
         }
         if let Some((cell, xi)) = self.locate_checked(x, query) {
@@ -178,7 +181,7 @@ impl VoxelCells {
         positions: &[[f64; 3]],
         environments: Option<&[u32]>,
         lookup: &Lookup,
-    ) -> Result<Vec<Option<(usize, [f64; 3])>>, GeometryError> {
+    ) -> Result<Vec<Option<CellPoint>>, GeometryError> {
         self.for_all(positions, environments, lookup, |x, query| {
             let found = self.locate_checked(x, query);
             (found, found.map(|f| f.0))
@@ -269,10 +272,8 @@ struct Search<'a> {
     orthogonal: bool,
     /// Squared distance in space per squared step across lattice planes of each axis.
     plane: [f64; 3],
-    /// A lower bound on the square of the least factor by which `A` lengthens a vector.
-    least: f64,
     best: f64,
-    found: Option<(usize, [f64; 3])>,
+    found: Option<CellPoint>,
 }
 
 impl<'a> Search<'a> {
@@ -293,7 +294,6 @@ impl<'a> Search<'a> {
             gram,
             orthogonal: off(0, 1) && off(0, 2) && off(1, 2),
             plane,
-            least: 1.0 / plane.iter().map(|p| 1.0 / p).sum::<f64>(),
             // Rounding must not exclude a cell at the very distance; the caller checks again.
             best: max * max * (1.0 + 8.0 * f64::EPSILON),
             found: None,
@@ -314,10 +314,40 @@ impl<'a> Search<'a> {
         let square = if self.orthogonal {
             (0..3).map(|d| self.gram[d][d] * out[d] * out[d]).sum()
         } else {
-            let all = self.least * out.iter().map(|v| v * v).sum::<f64>();
-            (0..3).fold(all, |b, d| b.max(self.plane[d] * out[d] * out[d]))
+            let planes = (0..3).fold(0.0, |b, d| f64::max(b, self.plane[d] * out[d] * out[d]));
+            if planes > self.best {
+                return planes;
+            }
+            planes.max(self.tangent_bound(low, size))
         };
         square * (1.0 - 1e-12)
+    }
+
+    /// A lower bound on the squared distance to a box of the lattice, close to the distance.
+    ///
+    /// The squared distance $f(y) = (y - u)^T G (y - u)$ is convex, so it lies above its tangent
+    /// plane at any point; some rounds of coordinate descent make it one near the minimum.
+    fn tangent_bound(&self, low: [f64; 3], size: f64) -> f64 {
+        const ROUNDS: usize = 4;
+        let g = &self.gram;
+        let high = low.map(|c| c + size);
+        let mut step: [f64; 3] =
+            std::array::from_fn(|d| self.at[d].clamp(low[d], high[d]) - self.at[d]);
+        for _ in 0..ROUNDS {
+            for d in 0..3 {
+                let (a, b) = ((d + 1) % 3, (d + 2) % 3);
+                let free = -(g[d][a] * step[a] + g[d][b] * step[b]) / g[d][d];
+                step[d] = free.clamp(low[d] - self.at[d], high[d] - self.at[d]);
+            }
+        }
+        let half: [f64; 3] =
+            std::array::from_fn(|r| (0..3).map(|c| g[r][c] * step[c]).sum::<f64>());
+        let value: f64 = (0..3).map(|d| step[d] * half[d]).sum();
+        let descent = |d: usize| {
+            let end = if half[d] > 0.0 { low[d] } else { high[d] };
+            half[d] * (end - self.at[d] - step[d])
+        };
+        value + 2.0 * (descent(0) + descent(1) + descent(2))
     }
 
     /// Visits up to eight parts in order of their bounds.
