@@ -12,6 +12,7 @@
 mod bounds;
 mod bvh;
 mod cells;
+mod facets;
 mod general;
 mod lattice;
 mod many;
@@ -22,10 +23,13 @@ pub(in crate::geometry) mod vector;
 
 use std::sync::Arc;
 
+use fearless_simd::{Level, Simd, dispatch};
+
 use super::{Geometry, GeometryId};
 use crate::element::CellKind;
-use bvh::{Bvh, Visit};
+use bvh::{Bvh, LEAF, NONE, Visit};
 use cells::{BoundsWork, Cells};
+use facets::{Lane, triangle_distances2};
 use general::Work;
 use lattice::Planes;
 use vector::{Bounds, Vec3};
@@ -111,8 +115,12 @@ enum Place {
 struct Tree {
     cells: Cells,
     bvh: Bvh,
-    /// Corners of straight simplices in leaf order, cells × corners; empty for other cells.
-    corners: Vec<Vec3>,
+    /// Corners of straight simplices, leaf by leaf, corner by corner, axis by axis; empty for
+    /// other cells.
+    corners: Vec<Lane>,
+    /// Squared size of the largest coordinate.
+    reach2: f64,
+    level: Level,
 }
 
 /// Arrays of one search, kept for the next one on the same thread.
@@ -342,17 +350,16 @@ impl Tree {
             .map_init(BoundsWork::default, |work, cell| cells.bounds(cell, work))
             .collect();
         let bvh = Bvh::build(boxes);
+        let lanes = match cells.simplices() {
+            true => bvh.order.len() / LEAF * 3 * cells.per_cell,
+            false => 0,
+        };
         let mut tree = Tree {
-            corners: vec![
-                [0.0; 3];
-                if cells.simplices() {
-                    cells.map.cell_nodes.len()
-                } else {
-                    0
-                }
-            ],
+            corners: vec![[0.0; LEAF]; lanes],
             cells,
             bvh,
+            reach2: 0.0,
+            level: Level::new(),
         };
         tree.copy_corners();
         tree
@@ -363,10 +370,17 @@ impl Tree {
             cells,
             bvh,
             corners,
+            reach2,
+            ..
         } = self;
-        for (out, &cell) in corners.chunks_exact_mut(cells.per_cell).zip(&bvh.order) {
-            for (corner, x) in out.iter_mut().zip(cells.nodes(cell as usize)) {
-                *corner = x;
+        let largest = |most: f64, x: &Vec3| x.iter().fold(most, |m, c| m.max(c.abs()));
+        *reach2 = cells.map.nodes.iter().fold(0.0, largest).powi(2);
+        let leaves = corners.chunks_exact_mut(3 * cells.per_cell);
+        for (lanes, numbers) in leaves.zip(bvh.order.chunks_exact(LEAF)) {
+            for (lane, &cell) in numbers.iter().enumerate().filter(|(_, n)| **n != NONE) {
+                for (i, x) in cells.nodes(cell as usize).enumerate() {
+                    (0..3).for_each(|d| lanes[3 * i + d][lane] = x[d]);
+                }
             }
         }
     }
@@ -393,16 +407,23 @@ impl Tree {
         Ok(())
     }
 
-    /// Closest point of the cell at place `item` of the leaf order.
+    /// Lanes of the corners in the leaf that place `item` is in.
+    #[inline(always)]
+    fn leaf(&self, item: usize) -> &[Lane] {
+        let size = 3 * self.cells.per_cell;
+        &self.corners[item / LEAF * size..][..size]
+    }
+
+    /// Closest point of the cell at place `item`.
     #[inline(always)]
     fn measure(&self, item: usize, x: Vec3, work: &mut Work) -> Hit {
-        let n = self.cells.per_cell;
         if self.corners.is_empty() {
-            self.cells.closest(self.bvh.order[item] as usize, x, work)
-        } else {
-            self.cells
-                .closest_of(&self.corners[item * n..][..n], x, work)
+            return self.cells.closest(self.bvh.order[item] as usize, x, work);
         }
+        let corners = self.leaf(item).chunks_exact(3);
+        let lane = item % LEAF;
+        let nodes = corners.map(|c| [c[0][lane], c[1][lane], c[2][lane]]);
+        self.cells.closest_of(nodes, x, work)
     }
 
     fn find(
@@ -433,6 +454,17 @@ impl Tree {
     }
 
     fn closest(&self, x: Vec3, search: &Search, scratch: &mut Scratch) -> Option<(usize, Hit)> {
+        dispatch!(self.level, simd => self.closest_with(simd, x, search, scratch))
+    }
+
+    #[inline(always)]
+    fn closest_with<S: Simd>(
+        &self,
+        simd: S,
+        x: Vec3,
+        search: &Search,
+        scratch: &mut Scratch,
+    ) -> Option<(usize, Hit)> {
         let Scratch { stack, work } = scratch;
         let mut limit = limit2(search.max_dist);
         let mut best: Option<(usize, Hit)> = None;
@@ -454,14 +486,25 @@ impl Tree {
         if let Some(guess) = search.guess.filter(|&g| g < self.cells.count()) {
             take(guess, self.cells.closest(guess, x, work), &mut limit);
         }
-        self.bvh.nearest(x, &mut limit, stack, |items, limit| {
-            for item in items {
-                let hit = self.measure(item, x, work);
-                if hit.distance2 <= *limit {
-                    take(self.bvh.order[item] as usize, hit, limit);
+        let sieve = self.cells.kind == CellKind::Triangle && !self.corners.is_empty();
+        // Rounding errors e of distances d: (d + e)² ≤ (1 + 1e-6)·d² + (1 + 1e6)·e².
+        let slack = 1e-22 * (self.reach2 + vector::norm2(x));
+        self.bvh
+            .nearest(simd, x, &mut limit, stack, |items, limit| {
+                let mut distances = [0.0; LEAF];
+                if sieve {
+                    distances = triangle_distances2(simd, self.leaf(items.start), x);
                 }
-            }
-        });
+                for item in items {
+                    if distances[item % LEAF] > *limit * (1.0 + 1e-6) + slack {
+                        continue;
+                    }
+                    let hit = self.measure(item, x, work);
+                    if hit.distance2 <= *limit {
+                        take(self.bvh.order[item] as usize, hit, limit);
+                    }
+                }
+            });
         best
     }
 }
