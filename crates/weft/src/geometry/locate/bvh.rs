@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use fearless_simd::{Simd, f64x4, prelude::*};
 use rayon::prelude::*;
 
 use super::vector::{Bounds, Vec3};
@@ -14,8 +15,11 @@ use super::vector::{Bounds, Vec3};
 /// Children of a node.
 const WIDTH: usize = 4;
 
-/// Most items in a leaf.
-const LEAF: usize = 4;
+/// Most items in a leaf, and the places it takes.
+pub(super) const LEAF: usize = 4;
+
+/// Number at a place of a leaf that holds no item.
+pub(super) const NONE: u32 = u32::MAX;
 
 const BINS: usize = 16;
 
@@ -71,17 +75,16 @@ impl Node {
 
     /// Squared distances from a point to the boxes.
     #[inline(always)]
-    fn distances2(&self, x: Vec3) -> [f64; WIDTH] {
-        let mut sum = [0.0; WIDTH];
+    fn distances2<S: Simd>(&self, simd: S, x: Vec3) -> [f64; WIDTH] {
+        let mut sum = f64x4::splat(simd, 0.0);
         for d in 0..3 {
-            for lane in 0..WIDTH {
-                let below = self.lower[d][lane] - x[d];
-                let above = x[d] - self.upper[d][lane];
-                let gap = below.max(above).max(0.0);
-                sum[lane] += gap * gap;
-            }
+            let x = f64x4::splat(simd, x[d]);
+            let below = f64x4::load_array_ref(simd, &self.lower[d]) - x;
+            let above = x - f64x4::load_array_ref(simd, &self.upper[d]);
+            let gap = below.max(above).max(f64x4::splat(simd, 0.0));
+            sum += gap * gap;
         }
-        sum
+        sum.into()
     }
 
     /// Which boxes hold the point when widened by `tolerance` times their largest extent.
@@ -108,7 +111,8 @@ pub(super) struct Visit {
     count: u32,
 }
 
-/// The tree. Leaves hold ranges of `order`, which lists the items' numbers.
+/// The tree. Each leaf has [`LEAF`] places in `order`, which hold its items' numbers; the places
+/// of a range are the first ones of a leaf.
 #[derive(Clone, Debug)]
 pub(super) struct Bvh {
     nodes: Vec<Node>,
@@ -150,7 +154,10 @@ impl Bvh {
                 number: i as u32,
             })
             .collect();
-        let mut nodes = Vec::with_capacity(items.len() / 2 + 1);
+        let mut bvh = Bvh {
+            nodes: Vec::with_capacity(items.len() / 4 + 1),
+            order: Vec::with_capacity(2 * items.len()),
+        };
         if !items.is_empty() {
             let empty = Binary {
                 bounds: Bounds::EMPTY,
@@ -160,12 +167,9 @@ impl Bvh {
             };
             let mut binary = vec![empty; 2 * items.len() - 1];
             split(&mut items, &mut binary, 0, 0);
-            collapse(&binary, 0, &mut nodes);
+            bvh.collapse(&binary, 0, &items);
         }
-        Bvh {
-            nodes,
-            order: items.iter().map(|item| item.number).collect(),
-        }
+        bvh
     }
 
     /// New boxes for the same tree: `bounds` gives the box of an item by its number.
@@ -196,9 +200,10 @@ impl Bvh {
 
     /// Visits leaves from near to far while their boxes are within `limit2` (squared) of `x`;
     /// `visit` gets the items of a leaf and may shrink the limit.
-    #[inline]
-    pub fn nearest(
+    #[inline(always)]
+    pub fn nearest<S: Simd>(
         &self,
+        simd: S,
         x: Vec3,
         limit2: &mut f64,
         stack: &mut Vec<Visit>,
@@ -211,7 +216,7 @@ impl Bvh {
         let mut node = 0;
         loop {
             let n = &self.nodes[node];
-            let distances = n.distances2(x);
+            let distances = n.distances2(simd, x);
             let base = stack.len();
             for lane in 0..WIDTH {
                 // Empty boxes are infinitely far, limits are finite.
@@ -271,6 +276,44 @@ impl Bvh {
             }
             next = stack.pop().map(|v| v.child as usize);
         }
+    }
+
+    /// Appends the binary node at `root` with its children's children; returns its number.
+    fn collapse(&mut self, binary: &[Binary], root: usize, items: &[Item]) -> u32 {
+        let mut children = [root; WIDTH];
+        let mut count = 1;
+        while count < WIDTH {
+            // The largest child that is no leaf is replaced by its two.
+            let area = |c: usize| binary[c].bounds.half_area();
+            let open = (0..count).filter(|&i| binary[children[i]].right != 0);
+            let Some(i) = open.max_by(|&a, &b| area(children[a]).total_cmp(&area(children[b])))
+            else {
+                break;
+            };
+            children[count] = children[i] + binary[children[i]].right as usize;
+            children[i] += 1;
+            count += 1;
+        }
+        let number = self.nodes.len();
+        self.nodes.push(Node::EMPTY);
+        for lane in 0..count {
+            let child = &binary[children[lane]];
+            let (target, items_here) = match child.right {
+                0 => {
+                    let first = self.order.len();
+                    let range = child.first as usize..(child.first + child.count) as usize;
+                    self.order.extend(items[range].iter().map(|i| i.number));
+                    self.order.resize(first + LEAF, NONE);
+                    (first as u32, child.count)
+                }
+                _ => (self.collapse(binary, children[lane], items), 0),
+            };
+            let node = &mut self.nodes[number];
+            node.set(lane, &child.bounds);
+            node.child[lane] = target;
+            node.count[lane] = items_here;
+        }
+        number as u32
     }
 }
 
@@ -377,35 +420,4 @@ fn by_count(items: &mut [Item]) -> usize {
         by_center.then(a.number.cmp(&b.number))
     });
     middle
-}
-
-/// Appends the binary node at `root` with its children's children; returns its number.
-fn collapse(binary: &[Binary], root: usize, nodes: &mut Vec<Node>) -> u32 {
-    let mut children = [root; WIDTH];
-    let mut count = 1;
-    while count < WIDTH {
-        // The largest child that is no leaf is replaced by its two.
-        let area = |c: usize| binary[c].bounds.half_area();
-        let open = (0..count).filter(|&i| binary[children[i]].right != 0);
-        let Some(i) = open.max_by(|&a, &b| area(children[a]).total_cmp(&area(children[b]))) else {
-            break;
-        };
-        children[count] = children[i] + binary[children[i]].right as usize;
-        children[i] += 1;
-        count += 1;
-    }
-    let number = nodes.len();
-    nodes.push(Node::EMPTY);
-    for lane in 0..count {
-        let child = &binary[children[lane]];
-        let (target, items) = match child.right {
-            0 => (child.first, child.count),
-            _ => (collapse(binary, children[lane], nodes), 0),
-        };
-        let node = &mut nodes[number];
-        node.set(lane, &child.bounds);
-        node.child[lane] = target;
-        node.count[lane] = items;
-    }
-    number as u32
 }

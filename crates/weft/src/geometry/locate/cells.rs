@@ -110,8 +110,8 @@ impl Cells {
 
     /// As [`closest`](Self::closest) for a cell with the given nodes.
     #[inline]
-    pub fn closest_of(&self, nodes: &[Vec3], x: Vec3, work: &mut Work) -> Hit {
-        self.method.closest(nodes.iter().copied(), x, work)
+    pub fn closest_of(&self, nodes: impl Iterator<Item = Vec3>, x: Vec3, work: &mut Work) -> Hit {
+        self.method.closest(nodes, x, work)
     }
 }
 

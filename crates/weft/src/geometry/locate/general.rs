@@ -181,8 +181,9 @@ impl General {
             }
         }
         let trace: f64 = (0..dim).map(|k| gram[k][k]).sum();
-        // NaN stops here too.
-        if !(trace > 0.0) {
+        // False for NaN too.
+        let moves = trace > 0.0;
+        if !moves {
             return None;
         }
         if !positive(&hessian, dim, 1e-8 * trace) {
@@ -254,8 +255,9 @@ fn times(m: &[Vec3; 3], v: Vec3) -> Vec3 {
 fn positive(m: &[Vec3; 3], n: usize, least: f64) -> bool {
     let mut a = *m;
     for k in 0..n {
-        // A NaN is not above.
-        if !(a[k][k] > least) {
+        // False for NaN too.
+        let above = a[k][k] > least;
+        if !above {
             return false;
         }
         for i in k + 1..n {
@@ -272,7 +274,8 @@ fn positive(m: &[Vec3; 3], n: usize, least: f64) -> bool {
 fn solve(m: &[Vec3; 3], right: &Vec3, n: usize) -> Option<Vec3> {
     let (mut a, mut b) = (*m, *right);
     for k in 0..n {
-        if !(a[k][k] > 0.0) {
+        let above = a[k][k] > 0.0;
+        if !above {
             return None;
         }
         for i in k + 1..n {

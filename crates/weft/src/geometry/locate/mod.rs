@@ -12,23 +12,24 @@
 mod bounds;
 mod bvh;
 mod cells;
+mod facets;
 mod general;
 mod lattice;
 mod many;
 mod search;
 mod shape;
 mod simplex;
+mod tree;
 pub(in crate::geometry) mod vector;
-
-use std::sync::Arc;
 
 use super::{Geometry, GeometryId};
 use crate::element::CellKind;
-use bvh::{Bvh, Visit};
+use bvh::Visit;
 use cells::{BoundsWork, Cells};
 use general::Work;
 use lattice::Planes;
-use vector::{Bounds, Vec3};
+use tree::{Tree, limit2};
+use vector::Vec3;
 
 pub(in crate::geometry) use many::fill;
 pub use search::Search;
@@ -105,14 +106,6 @@ pub struct Locator {
 enum Place {
     Grid(Planes),
     Tree(Box<Tree>),
-}
-
-#[derive(Clone, Debug)]
-struct Tree {
-    cells: Cells,
-    bvh: Bvh,
-    /// Corners of straight simplices in leaf order, cells × corners; empty for other cells.
-    corners: Vec<Vec3>,
 }
 
 /// Arrays of one search, kept for the next one on the same thread.
@@ -276,8 +269,7 @@ impl Locator {
         search: &Search,
         scratch: &mut Scratch,
     ) -> Option<(usize, Hit)> {
-        // A NaN distance fails.
-        if !within_reach(x) || !(search.max_dist >= 0.0) {
+        if !within_reach(x) || search.max_dist.is_nan() || search.max_dist < 0.0 {
             return None;
         }
         let found = match &self.place {
@@ -306,163 +298,12 @@ fn within_reach(x: Vec3) -> bool {
     x.iter().all(|c| c.abs() <= FARTHEST)
 }
 
-/// A finite limit of squared distances a little above the square of `max_dist`, for a final
-/// comparison of roots to be exact.
-fn limit2(max_dist: f64) -> f64 {
-    (max_dist * max_dist * (1.0 + 8.0 * f64::EPSILON)).clamp(f64::MIN_POSITIVE, f64::MAX)
-}
-
-/// Units in the last place of a squared distance that make one level.
-const LEVEL: u64 = 256;
-
-/// Squared distances of one level (some 5e-14 apart at most) count as the same: that is how far
-/// apart the answers of two curved cells for a point on their common side may be. A rounded
-/// number, unlike a tolerance, gives the same order whichever cells are compared first.
-fn level(distance2: f64) -> u64 {
-    // Distances are finite and not negative, so that their bits are in order too.
-    (distance2.to_bits() + LEVEL / 2) & !(LEVEL - 1)
-}
-
 fn nearest(cell: usize, hit: &Hit) -> Nearest {
     Nearest {
         cell,
         xi: hit.xi,
         position: hit.position,
         distance: hit.distance2.sqrt(),
-    }
-}
-
-impl Tree {
-    fn new(geometry: &dyn Geometry) -> Tree {
-        use rayon::prelude::*;
-        let cells = Cells::new(geometry);
-        let boxes: Vec<Bounds> = (0..cells.count())
-            .into_par_iter()
-            .with_min_len(1024)
-            .map_init(BoundsWork::default, |work, cell| cells.bounds(cell, work))
-            .collect();
-        let bvh = Bvh::build(boxes);
-        let mut tree = Tree {
-            corners: vec![
-                [0.0; 3];
-                if cells.simplices() {
-                    cells.map.cell_nodes.len()
-                } else {
-                    0
-                }
-            ],
-            cells,
-            bvh,
-        };
-        tree.copy_corners();
-        tree
-    }
-
-    fn copy_corners(&mut self) {
-        let Tree {
-            cells,
-            bvh,
-            corners,
-        } = self;
-        for (out, &cell) in corners.chunks_exact_mut(cells.per_cell).zip(&bvh.order) {
-            for (corner, x) in out.iter_mut().zip(cells.nodes(cell as usize)) {
-                *corner = x;
-            }
-        }
-    }
-
-    fn refit(&mut self, geometry: &dyn Geometry) -> Result<(), LocateError> {
-        let map = geometry.map();
-        let old = &self.cells.map;
-        let same = geometry.cell_kind() == self.cells.kind
-            && geometry.space_dim() == self.cells.space_dim
-            && map.degree == old.degree
-            && (Arc::ptr_eq(&map, old) || map.cell_nodes == old.cell_nodes);
-        if !same {
-            return Err(LocateError::CellsChanged {
-                kind: self.cells.kind,
-                degree: old.degree,
-                built: self.cells.count(),
-                found: geometry.topology().cell_count(),
-            });
-        }
-        self.cells.map = map;
-        let Tree { cells, bvh, .. } = self;
-        bvh.refit(|cell, work: &mut BoundsWork| cells.bounds(cell, work));
-        self.copy_corners();
-        Ok(())
-    }
-
-    /// Closest point of the cell at place `item` of the leaf order.
-    #[inline(always)]
-    fn measure(&self, item: usize, x: Vec3, work: &mut Work) -> Hit {
-        let n = self.cells.per_cell;
-        if self.corners.is_empty() {
-            self.cells.closest(self.bvh.order[item] as usize, x, work)
-        } else {
-            self.cells
-                .closest_of(&self.corners[item * n..][..n], x, work)
-        }
-    }
-
-    fn find(
-        &self,
-        x: Vec3,
-        tolerance: f64,
-        filter: Option<&(dyn Fn(usize) -> bool + Sync)>,
-        scratch: &mut Scratch,
-    ) -> Option<Location> {
-        let Scratch { stack, work } = scratch;
-        let mut best: Option<Location> = None;
-        self.bvh.holding(x, tolerance, stack, |items| {
-            for item in items {
-                let cell = self.bvh.order[item] as usize;
-                let larger = best.is_some_and(|b| b.cell <= cell);
-                if larger || filter.is_some_and(|accept| !accept(cell)) {
-                    continue;
-                }
-                let hit = self.measure(item, x, work);
-                let holds = hit.distance2 == 0.0
-                    || hit.distance2.sqrt() <= tolerance * self.cells.size(cell);
-                if holds {
-                    best = Some(Location { cell, xi: hit.xi });
-                }
-            }
-        });
-        best
-    }
-
-    fn closest(&self, x: Vec3, search: &Search, scratch: &mut Scratch) -> Option<(usize, Hit)> {
-        let Scratch { stack, work } = scratch;
-        let mut limit = limit2(search.max_dist);
-        let mut best: Option<(usize, Hit)> = None;
-        let mut take = |cell: usize, hit: Hit, limit: &mut f64| {
-            let level = level(hit.distance2);
-            let later = best.is_some_and(|(b, h)| {
-                let least = self::level(h.distance2);
-                least < level || least == level && b <= cell
-            });
-            if !later
-                && hit.distance2.sqrt() <= search.max_dist
-                && search.filter.is_none_or(|accept| accept(cell))
-            {
-                // Others of the same level are still to be seen.
-                *limit = limit.min(f64::from_bits(level + LEVEL / 2 - 1));
-                best = Some((cell, hit));
-            }
-        };
-        if let Some(guess) = search.guess.filter(|&g| g < self.cells.count()) {
-            take(guess, self.cells.closest(guess, x, work), &mut limit);
-        }
-        self.bvh.nearest(x, &mut limit, stack, |items, limit| {
-            for item in items {
-                let hit = self.measure(item, x, work);
-                if hit.distance2 <= *limit {
-                    take(self.bvh.order[item] as usize, hit, limit);
-                }
-            }
-        });
-        best
     }
 }
 

@@ -1,0 +1,214 @@
+//! Location by a tree of boxes.
+
+use std::sync::Arc;
+
+use fearless_simd::{Level, Simd, dispatch};
+
+use super::bvh::{Bvh, LEAF, NONE};
+use super::cells::{BoundsWork, Cells};
+use super::facets::{Lane, triangle_distances2};
+use super::general::Work;
+use super::simplex::Hit;
+use super::vector::{Bounds, Vec3, norm2};
+use super::{LocateError, Location, Scratch, Search};
+use crate::element::CellKind;
+use crate::geometry::Geometry;
+
+/// Cells and the tree over their boxes.
+#[derive(Clone, Debug)]
+pub(super) struct Tree {
+    pub cells: Cells,
+    bvh: Bvh,
+    /// Corners of straight simplices, leaf by leaf, corner by corner, axis by axis; empty for
+    /// other cells.
+    corners: Vec<Lane>,
+    /// Squared size of the largest coordinate.
+    reach2: f64,
+    level: Level,
+}
+
+/// A finite limit of squared distances a little above the square of `max_dist`, for a final
+/// comparison of roots to be exact.
+pub(super) fn limit2(max_dist: f64) -> f64 {
+    (max_dist * max_dist * (1.0 + 8.0 * f64::EPSILON)).clamp(f64::MIN_POSITIVE, f64::MAX)
+}
+
+/// Units in the last place of a squared distance that make one level.
+const LEVEL: u64 = 256;
+
+/// Squared distances of one level (some 5e-14 apart at most) count as the same: that is how far
+/// apart the answers of two curved cells for a point on their common side may be. A rounded
+/// number, unlike a tolerance, gives the same order whichever cells are compared first.
+fn level(distance2: f64) -> u64 {
+    // Distances are finite and not negative, so that their bits are in order too.
+    (distance2.to_bits() + LEVEL / 2) & !(LEVEL - 1)
+}
+
+impl Tree {
+    pub fn new(geometry: &dyn Geometry) -> Tree {
+        use rayon::prelude::*;
+        let cells = Cells::new(geometry);
+        let boxes: Vec<Bounds> = (0..cells.count())
+            .into_par_iter()
+            .with_min_len(1024)
+            .map_init(BoundsWork::default, |work, cell| cells.bounds(cell, work))
+            .collect();
+        let bvh = Bvh::build(boxes);
+        let lanes = match cells.simplices() {
+            true => bvh.order.len() / LEAF * 3 * cells.per_cell,
+            false => 0,
+        };
+        let mut tree = Tree {
+            corners: vec![[0.0; LEAF]; lanes],
+            cells,
+            bvh,
+            reach2: 0.0,
+            level: Level::new(),
+        };
+        tree.copy_corners();
+        tree
+    }
+
+    fn copy_corners(&mut self) {
+        let Tree {
+            cells,
+            bvh,
+            corners,
+            reach2,
+            ..
+        } = self;
+        let largest = |most: f64, x: &Vec3| x.iter().fold(most, |m, c| m.max(c.abs()));
+        *reach2 = cells.map.nodes.iter().fold(0.0, largest).powi(2);
+        let leaves = corners.chunks_exact_mut(3 * cells.per_cell);
+        for (lanes, numbers) in leaves.zip(bvh.order.chunks_exact(LEAF)) {
+            for (lane, &cell) in numbers.iter().enumerate().filter(|(_, n)| **n != NONE) {
+                for (i, x) in cells.nodes(cell as usize).enumerate() {
+                    (0..3).for_each(|d| lanes[3 * i + d][lane] = x[d]);
+                }
+            }
+        }
+    }
+
+    pub fn refit(&mut self, geometry: &dyn Geometry) -> Result<(), LocateError> {
+        let map = geometry.map();
+        let old = &self.cells.map;
+        let same = geometry.cell_kind() == self.cells.kind
+            && geometry.space_dim() == self.cells.space_dim
+            && map.degree == old.degree
+            && (Arc::ptr_eq(&map, old) || map.cell_nodes == old.cell_nodes);
+        if !same {
+            return Err(LocateError::CellsChanged {
+                kind: self.cells.kind,
+                degree: old.degree,
+                built: self.cells.count(),
+                found: geometry.topology().cell_count(),
+            });
+        }
+        self.cells.map = map;
+        let Tree { cells, bvh, .. } = self;
+        bvh.refit(|cell, work: &mut BoundsWork| cells.bounds(cell, work));
+        self.copy_corners();
+        Ok(())
+    }
+
+    /// Lanes of the corners in the leaf that place `item` is in.
+    #[inline(always)]
+    fn leaf(&self, item: usize) -> &[Lane] {
+        let size = 3 * self.cells.per_cell;
+        &self.corners[item / LEAF * size..][..size]
+    }
+
+    /// Closest point of the cell at place `item`.
+    #[inline(always)]
+    fn measure(&self, item: usize, x: Vec3, work: &mut Work) -> Hit {
+        if self.corners.is_empty() {
+            return self.cells.closest(self.bvh.order[item] as usize, x, work);
+        }
+        let corners = self.leaf(item).chunks_exact(3);
+        let lane = item % LEAF;
+        let nodes = corners.map(|c| [c[0][lane], c[1][lane], c[2][lane]]);
+        self.cells.closest_of(nodes, x, work)
+    }
+
+    pub fn find(
+        &self,
+        x: Vec3,
+        tolerance: f64,
+        filter: Option<&(dyn Fn(usize) -> bool + Sync)>,
+        scratch: &mut Scratch,
+    ) -> Option<Location> {
+        let Scratch { stack, work } = scratch;
+        let mut best: Option<Location> = None;
+        self.bvh.holding(x, tolerance, stack, |items| {
+            for item in items {
+                let cell = self.bvh.order[item] as usize;
+                let larger = best.is_some_and(|b| b.cell <= cell);
+                if larger || filter.is_some_and(|accept| !accept(cell)) {
+                    continue;
+                }
+                let hit = self.measure(item, x, work);
+                let holds = hit.distance2 == 0.0
+                    || hit.distance2.sqrt() <= tolerance * self.cells.size(cell);
+                if holds {
+                    best = Some(Location { cell, xi: hit.xi });
+                }
+            }
+        });
+        best
+    }
+
+    pub fn closest(&self, x: Vec3, search: &Search, scratch: &mut Scratch) -> Option<(usize, Hit)> {
+        dispatch!(self.level, simd => self.closest_with(simd, x, search, scratch))
+    }
+
+    #[inline(always)]
+    fn closest_with<S: Simd>(
+        &self,
+        simd: S,
+        x: Vec3,
+        search: &Search,
+        scratch: &mut Scratch,
+    ) -> Option<(usize, Hit)> {
+        let Scratch { stack, work } = scratch;
+        let mut limit = limit2(search.max_dist);
+        let mut best: Option<(usize, Hit)> = None;
+        let mut take = |cell: usize, hit: Hit, limit: &mut f64| {
+            let level = level(hit.distance2);
+            let later = best.is_some_and(|(b, h)| {
+                let least = self::level(h.distance2);
+                least < level || least == level && b <= cell
+            });
+            if !later
+                && hit.distance2.sqrt() <= search.max_dist
+                && search.filter.is_none_or(|accept| accept(cell))
+            {
+                // Others of the same level are still to be seen.
+                *limit = limit.min(f64::from_bits(level + LEVEL / 2 - 1));
+                best = Some((cell, hit));
+            }
+        };
+        if let Some(guess) = search.guess.filter(|&g| g < self.cells.count()) {
+            take(guess, self.cells.closest(guess, x, work), &mut limit);
+        }
+        let sieve = self.cells.kind == CellKind::Triangle && !self.corners.is_empty();
+        // Rounding errors e of distances d: (d + e)² ≤ (1 + 1e-6)·d² + (1 + 1e6)·e².
+        let slack = 1e-22 * (self.reach2 + norm2(x));
+        self.bvh
+            .nearest(simd, x, &mut limit, stack, |items, limit| {
+                let mut distances = [0.0; LEAF];
+                if sieve {
+                    distances = triangle_distances2(simd, self.leaf(items.start), x);
+                }
+                for item in items {
+                    if distances[item % LEAF] > *limit * (1.0 + 1e-6) + slack {
+                        continue;
+                    }
+                    let hit = self.measure(item, x, work);
+                    if hit.distance2 <= *limit {
+                        take(self.bvh.order[item] as usize, hit, limit);
+                    }
+                }
+            });
+        best
+    }
+}
