@@ -86,7 +86,7 @@ impl LatticeMap {
             accepted,
         };
         let numbers = self.matrix.iter().flatten().chain(&self.offset);
-        if let Some(&number) = numbers.into_iter().find(|n| !(n.abs() <= 1e100)) {
+        if let Some(&number) = numbers.into_iter().find(|n| n.is_nan() || n.abs() > 1e100) {
             let accepted = "entries must be finite and at most 1e100 in size";
             return Err(fail("an entry", number, accepted));
         }
@@ -100,7 +100,7 @@ impl LatticeMap {
         }
         let unit: [[f64; 3]; 3] = std::array::from_fn(|a| edges[a].map(|c| c / lengths[a]));
         let volume = dot(cross(unit[0], unit[1]), unit[2]);
-        if !(volume > 1e-10) {
+        if volume.is_nan() || volume <= 1e-10 {
             let accepted = "it must keep orientation, with a positive determinant, and not be flat";
             return Err(fail("a relative determinant of", volume, accepted));
         }
