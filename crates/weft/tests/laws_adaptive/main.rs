@@ -6,6 +6,7 @@ mod faults;
 mod nodes;
 mod queries;
 mod sides;
+mod transfer;
 
 use weft::geometry::{AdaptiveVoxelGrid, Grading, LatticeMap, Mark};
 
