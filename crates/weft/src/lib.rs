@@ -1,8 +1,9 @@
 //! Weft: finite elements with forms as data.
 //!
 //! Modules build on one another in this order and never the other way:
-//! [`memory`] ← [`geometry`] ← [`element`]/[`space`] ← [`partition`]/[`field`] ← [`form`] ← [`assemble`] ← [`solve`].
+//! [`memory`] ← [`geometry`] ← [`element`]/[`space`] ← [`partition`]/[`field`] ← [`form`] ← [`assemble`] ← [`solve`] ← [`adapt`].
 
+pub mod adapt;
 pub mod assemble;
 pub mod element;
 pub mod field;

@@ -6,20 +6,21 @@ mod faults;
 mod nodes;
 mod queries;
 mod sides;
+mod transfer;
 
 use weft::geometry::{AdaptiveVoxelGrid, Grading, LatticeMap, Mark};
 
 /// A small generator of numbers for tests (Knuth's 64-bit linear congruence, upper bits).
-pub struct Random(u64);
+struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Random {
+    fn new(seed: u64) -> Random {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1);
         (0..4).for_each(|_| _ = random.unit());
         random
     }
 
-    pub fn unit(&mut self) -> f64 {
+    fn unit(&mut self) -> f64 {
         self.0 = self
             .0
             .wrapping_mul(6364136223846793005)
@@ -27,17 +28,17 @@ impl Random {
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    pub fn below(&mut self, n: usize) -> usize {
+    fn below(&mut self, n: usize) -> usize {
         (self.unit() * n as f64) as usize
     }
 
-    pub fn point(&mut self) -> [f64; 3] {
+    fn point(&mut self) -> [f64; 3] {
         std::array::from_fn(|_| self.unit())
     }
 }
 
 /// Rotated, sheared and scaled, away from the origin.
-pub fn skew_map() -> LatticeMap {
+fn skew_map() -> LatticeMap {
     let (c, s) = (0.8, 0.6);
     LatticeMap::new([0.5, 0.25, 0.75])
         .with_matrix([
@@ -49,14 +50,14 @@ pub fn skew_map() -> LatticeMap {
 }
 
 /// 3 coarse and 8 fine cells, 2 × 2 × 1 coarse ones in all.
-pub fn hierarchy(map: LatticeMap) -> AdaptiveVoxelGrid {
+fn hierarchy(map: LatticeMap) -> AdaptiveVoxelGrid {
     let fine = (0..8).map(|i| [2 + i / 4, 2 + i / 2 % 2, i % 2]).collect();
     let coarse = vec![[0, 0, 0], [0, 1, 0], [1, 0, 0]];
     AdaptiveVoxelGrid::from_hierarchy(&[fine, coarse], map).unwrap()
 }
 
 /// Some of the 3³ voxels of level `level` around the origin, cut at random; not graded.
-pub fn ragged(seed: u64, level: usize, map: LatticeMap) -> AdaptiveVoxelGrid {
+fn ragged(seed: u64, level: usize, map: LatticeMap) -> AdaptiveVoxelGrid {
     let mut random = Random::new(seed);
     let mut voxels: Vec<[i32; 3]> = (0..27)
         .map(|i| [i / 9 - 2, i / 3 % 3 - 1, i % 3 - 1])
@@ -81,14 +82,14 @@ pub fn ragged(seed: u64, level: usize, map: LatticeMap) -> AdaptiveVoxelGrid {
     AdaptiveVoxelGrid::from_cells(&cells, map).unwrap()
 }
 
-pub fn cells(grid: &AdaptiveVoxelGrid) -> Vec<([i32; 3], u8)> {
+fn cells(grid: &AdaptiveVoxelGrid) -> Vec<([i32; 3], u8)> {
     (0..grid.cell_count())
         .map(|c| (grid.cell_origin(c), grid.cell_level(c)))
         .collect()
 }
 
 /// Grids of every make: plain, ragged, skew, graded, one cell, far from the origin.
-pub fn samples() -> Vec<AdaptiveVoxelGrid> {
+fn samples() -> Vec<AdaptiveVoxelGrid> {
     let plain = LatticeMap::cubes(0.125);
     let ragged2 = ragged(2, 3, skew_map());
     vec![
@@ -110,16 +111,16 @@ pub fn samples() -> Vec<AdaptiveVoxelGrid> {
 }
 
 /// Position of a cell's point, from the definition of the lattice.
-pub fn position(grid: &AdaptiveVoxelGrid, cell: usize, xi: [f64; 3]) -> [f64; 3] {
+fn position(grid: &AdaptiveVoxelGrid, cell: usize, xi: [f64; 3]) -> [f64; 3] {
     let (origin, level) = (grid.cell_origin(cell), grid.cell_level(cell));
     let r = std::array::from_fn(|d| f64::from(origin[d]) + f64::from(1 << level) * xi[d]);
     grid.lattice_map().position(r)
 }
 
-pub fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
+fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
     (0..3).map(|d| (a[d] - b[d]).powi(2)).sum::<f64>().sqrt()
 }
 
-pub fn volume(grid: &AdaptiveVoxelGrid) -> f64 {
+fn volume(grid: &AdaptiveVoxelGrid) -> f64 {
     (0..grid.cell_count()).map(|c| grid.cell_volume(c)).sum()
 }

@@ -62,7 +62,7 @@ fn pieces_of(
     let (axis, size) = (face / 2, 1 << level);
     let mut origin = block;
     // Across an upper face the square is the block's lower end, across a lower one its upper.
-    if face % 2 == 0 {
+    if face & 1 == 0 {
         origin[axis] += size;
     }
     let piece = |other| Piece {
@@ -90,7 +90,7 @@ fn pieces_of(
     let (start, half) = (pieces.len(), size / 2);
     for quadrant in 0..4 {
         let mut part = block;
-        if face % 2 == 0 {
+        if face & 1 == 0 {
             part[axis] += half;
         }
         part[(axis + 1) % 3] += half * (quadrant / 2);
@@ -116,7 +116,7 @@ fn pieces(cells: &Cells) -> Vec<Piece> {
             for cell in chunk * CHUNK..cells.len().min((chunk + 1) * CHUNK) {
                 for face in 0..6 {
                     let (mut block, size) = (cells.origin(cell), cells.size(cell));
-                    block[face / 2] += if face % 2 == 0 { -size } else { size };
+                    block[face / 2] += if face & 1 == 0 { -size } else { size };
                     let start = found.len();
                     pieces_of(cells, cell, face, cells.level(cell), block, &mut found);
                     let mut kept = start;
@@ -191,7 +191,7 @@ impl Tables {
             let (both, locals) = match piece.other {
                 None => ([cell; 2], [face; 2]),
                 // The inner cell is the one before the side along the axis.
-                Some(other) if face % 2 == 0 => ([other, cell], [face | 1, face]),
+                Some(other) if face & 1 == 0 => ([other, cell], [face | 1, face]),
                 Some(other) => ([cell, other], [face, face & !1]),
             };
             sides.cells.push(both);

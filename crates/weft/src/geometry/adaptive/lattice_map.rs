@@ -1,7 +1,7 @@
 //! The affine map from lattice coordinates to space.
 
 use super::error::AdaptiveError;
-use crate::geometry::check::{cross, dot};
+use crate::geometry::check::{cross, dot, norm};
 
 /// Where the lattice of an adaptive grid lies: `x = offset + matrix · (size ∘ r)` for lattice
 /// coordinates `r`, in which the finest voxel `(i, j, k)` is the cube from `(i, j, k)` to
@@ -85,21 +85,22 @@ impl LatticeMap {
             value,
             accepted,
         };
-        if let Some(&size) = self.size.iter().find(|s| !(**s > 0.0 && **s <= 1e100)) {
-            let accepted = "sizes must be positive and at most 1e100";
-            return Err(fail("size", size, accepted));
-        }
         let numbers = self.matrix.iter().flatten().chain(&self.offset);
-        if let Some(&number) = numbers.into_iter().find(|n| !(n.abs() <= 1e100)) {
+        if let Some(&number) = numbers.into_iter().find(|n| n.is_nan() || n.abs() > 1e100) {
             let accepted = "entries must be finite and at most 1e100 in size";
             return Err(fail("an entry", number, accepted));
         }
         // Scaled columns, so that neither tiny nor huge voxels decide.
         let edges = self.edges();
-        let lengths = edges.map(|e| dot(e, e).sqrt());
+        let lengths = edges.map(norm);
+        let usable = |l: f64, s: f64| s > 0.0 && (1e-100..=1e100).contains(&l);
+        if let Some(a) = (0..3).find(|&a| !usable(lengths[a], self.size[a])) {
+            let accepted = "sizes must be positive, and lengths from 1e-100 to 1e100";
+            return Err(fail("a voxel edge of length", lengths[a], accepted));
+        }
         let unit: [[f64; 3]; 3] = std::array::from_fn(|a| edges[a].map(|c| c / lengths[a]));
         let volume = dot(cross(unit[0], unit[1]), unit[2]);
-        if !(volume > 1e-10) {
+        if volume.is_nan() || volume <= 1e-10 {
             let accepted = "it must keep orientation, with a positive determinant, and not be flat";
             return Err(fail("a relative determinant of", volume, accepted));
         }
