@@ -170,9 +170,12 @@ fn multiply(a: &BlockMatrix, nodes: &SpacePartition, x: &[f64]) -> Vec<f64> {
     y
 }
 
+/// A form over measures of cells and of interior sides.
+type FormOver = Box<dyn Fn(&Measure, &Measure) -> Form + Sync>;
+
 struct Forms {
-    a: Box<dyn Fn(&Measure, &Measure) -> Form + Sync>,
-    l: Box<dyn Fn(&Measure, &Measure) -> Form + Sync>,
+    a: FormOver,
+    l: FormOver,
 }
 
 /// Bilinear and linear forms over cells and interior sides.
@@ -208,7 +211,7 @@ fn measures(mesh: &Mesh, part: &GeometryPartition) -> (Measure, Measure) {
 fn assembly_and_products_by_parts_equal_the_whole() {
     let mut random = Random(16);
     for case in straight_cases() {
-        let mesh = scrambled_once(case.mesh, &mut random);
+        let mesh = scrambled(&case.mesh, &mut random);
         let geometry: Shared = Arc::new(mesh.clone());
         for degree in 1..=3 {
             let space = space(&geometry, degree, true);
@@ -256,10 +259,6 @@ fn assembly_and_products_by_parts_equal_the_whole() {
             }
         }
     }
-}
-
-fn scrambled_once(mesh: Mesh, random: &mut Random) -> Mesh {
-    scrambled(&mesh, random)
 }
 
 /// Rows of owned nodes refer to nodes of the part only; rows of interior ones are complete when the

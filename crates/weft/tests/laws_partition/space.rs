@@ -3,11 +3,20 @@
 use super::*;
 use std::collections::BTreeSet;
 
+/// Nodes with degrees of freedom behind those of a cell.
+fn dofs(space: &Space, cell: usize) -> Vec<u32> {
+    let expand = |&node: &u32| match (node as usize).checked_sub(space.node_count()) {
+        Some(k) => space.hanging().masters(k).map(|(node, _)| node).collect(),
+        None => vec![node],
+    };
+    space.cell_nodes(cell).iter().flat_map(expand).collect()
+}
+
 /// Owner of each node by definition.
 fn owners_of_nodes(space: &Space, owners: &[u32]) -> Vec<u32> {
     let mut found = vec![NULL; space.node_count()];
     for (cell, &owner) in owners.iter().enumerate() {
-        for &node in space.cell_nodes(cell) {
+        for node in dofs(space, cell) {
             found[node as usize] = found[node as usize].min(owner);
         }
     }
@@ -21,7 +30,7 @@ fn owners_of_nodes(space: &Space, owners: &[u32]) -> Vec<u32> {
 fn classes(space: &Space, owners: &[u32], rank: u32) -> [Vec<u32>; 4] {
     let t = space.topology();
     let node_owner = owners_of_nodes(space, owners);
-    let nodes_of = |cell: usize| space.cell_nodes(cell).iter().copied();
+    let nodes_of = |cell: usize| dofs(space, cell).into_iter();
     let mine = |cell: usize| owners[cell] == rank;
     let owned: BTreeSet<u32> = (0..space.node_count() as u32)
         .filter(|&n| node_owner[n as usize] == rank)
@@ -243,4 +252,99 @@ fn rebuilds_equal_fresh_ones() {
             seen_nodes(&SpacePartition::new(&space, &p).unwrap())
         );
     }
+}
+
+/// A grid that says of its last vertex that it hangs between two others.
+#[derive(Debug)]
+struct Hung(Grid2);
+
+impl Geometry for Hung {
+    fn id(&self) -> weft::geometry::GeometryId {
+        self.0.id()
+    }
+    fn cell_kind(&self) -> CellKind {
+        self.0.cell_kind()
+    }
+    fn space_dim(&self) -> usize {
+        2
+    }
+    fn topology(&self) -> Arc<weft::geometry::Topology> {
+        self.0.topology()
+    }
+    fn tags(&self) -> Arc<weft::geometry::Tags> {
+        self.0.tags()
+    }
+    fn map(&self) -> Arc<weft::geometry::GeometryMap> {
+        self.0.map()
+    }
+    fn map_class(&self) -> weft::geometry::MapClass {
+        self.0.map_class()
+    }
+    fn prescribes_nodes(&self) -> bool {
+        true
+    }
+    fn node_numbering(&self, degree: usize) -> Option<weft::geometry::NodeNumbering> {
+        let base = space(&(Arc::new(self.0.clone()) as Shared), degree, true);
+        let cells = 0..base.topology().cell_count();
+        let mut numbering = weft::geometry::NodeNumbering {
+            count: base.node_count() - 1,
+            cell_nodes: cells.flat_map(|c| base.cell_nodes(c)).copied().collect(),
+            ..Default::default()
+        };
+        numbering.hanging.push([(1, 0.25), (0, 0.75)]);
+        Some(numbering)
+    }
+}
+
+#[test]
+fn hanging_nodes_stand_for_their_masters() {
+    let mut random = Random(19);
+    let g: Shared = Arc::new(Hung(Grid2::unit([4, 3]).unwrap()));
+    for degree in [1, 2] {
+        let space = space(&g, degree, true);
+        assert_eq!(space.hanging().len(), 1);
+        for parts in 1..=4 {
+            for owners in divisions(&g, parts, &mut random) {
+                let cells = all_parts(&g, &owners, parts);
+                let nodes: Vec<SpacePartition> = cells
+                    .iter()
+                    .map(|p| SpacePartition::new(&space, p).unwrap())
+                    .collect();
+                nodes.iter().for_each(|p| check(p, &owners));
+                check_exchange(&nodes, &cells);
+                let owned: usize = nodes.iter().map(|p| p.owned_count()).sum();
+                assert_eq!(owned, space.node_count());
+            }
+        }
+        // In a batch all hanging nodes come last.
+        let n = space.node_count() as u32;
+        let batch: Shared = Arc::new(Batch::new(g.clone(), 3).unwrap());
+        assert!(batch.prescribes_nodes());
+        let large = Space::on(batch, degree, NodeFamily::Equispaced, true).unwrap();
+        assert_eq!(
+            (large.node_count(), large.hanging().len()),
+            (3 * n as usize, 3)
+        );
+        for cell in 0..36 {
+            let k = cell as u32 / 12;
+            let shift = |&node: &u32| if node < n { k * n + node } else { 3 * n + k };
+            assert!(
+                large
+                    .cell_nodes(cell)
+                    .iter()
+                    .copied()
+                    .eq(space.cell_nodes(cell % 12).iter().map(shift))
+            );
+        }
+        for k in 0..3 {
+            let masters: Vec<(u32, f64)> = large.hanging().masters(k as usize).collect();
+            assert_eq!(masters, [(k * n + 1, 0.25), (k * n, 0.75)]);
+        }
+    }
+    // Nodes that do not hang may be of any family; nodes that do are equispaced from degree 3 on.
+    let lobatto = Space::on(g, 3, NodeFamily::Lobatto, true);
+    assert!(matches!(
+        lobatto,
+        Err(weft::space::SpaceError::NeedsEquispaced)
+    ));
 }
