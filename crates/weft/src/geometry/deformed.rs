@@ -146,8 +146,8 @@ impl Geometry for Deformed {
         self.0.base.side_maps(topology, side)
     }
 
-    fn prescribes_nodes(&self) -> bool {
-        self.0.base.prescribes_nodes()
+    fn nodes_may_hang(&self) -> bool {
+        self.0.base.nodes_may_hang()
     }
 
     fn node_numbering(&self, degree: usize) -> Option<NodeNumbering> {

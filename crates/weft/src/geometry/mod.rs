@@ -41,8 +41,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::element::CellKind;
 
 pub use adaptive::{
-    AdaptiveError, AdaptiveVoxelGrid, Closest, Grading, LatticeMap, Lineage, MAX_LEVEL, Mark,
-    Overlap, Overlaps,
+    AdaptiveError, AdaptiveVoxelGrid, Grading, LatticeMap, Lineage, MAX_LEVEL, Mark, Overlap,
+    Overlaps,
 };
 pub use deformed::Deformed;
 pub use error::{GeometryError, MeshWarning};
@@ -56,8 +56,7 @@ pub use surface::{SignedDistance, Surface, SurfaceError};
 pub use tags::Tags;
 pub use topology::Topology;
 pub use voxel::{
-    CellPoint, Lookup, Nearest as VoxelNearest, RebuildReport, VoxelCapacity, VoxelCells, VoxelGrid, VoxelMap,
-    VoxelStatus,
+    CellPoint, Lookup, RebuildReport, VoxelCapacity, VoxelCells, VoxelGrid, VoxelMap, VoxelStatus,
 };
 
 /// Identity of a geometry object: two handles are the same geometry exactly when these are equal.
@@ -165,7 +164,7 @@ pub trait Geometry: std::fmt::Debug + Send + Sync {
     }
     /// Whether nodes may hang in [`node_numbering`](Geometry::node_numbering), so that spaces of
     /// degree 3 and more need equispaced nodes.
-    fn prescribes_nodes(&self) -> bool {
+    fn nodes_may_hang(&self) -> bool {
         false
     }
     /// Numbering of the nodes of continuous Lagrange spaces of degree `degree`, where the

@@ -261,8 +261,8 @@ impl Geometry for Batch {
         self.0.base.side_maps(base, side % base.side_count())
     }
 
-    fn prescribes_nodes(&self) -> bool {
-        self.0.base.prescribes_nodes()
+    fn nodes_may_hang(&self) -> bool {
+        self.0.base.nodes_may_hang()
     }
 
     fn node_numbering(&self, degree: usize) -> Option<NodeNumbering> {

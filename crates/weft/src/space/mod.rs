@@ -70,7 +70,7 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 /// Lobatto nodes, or equispaced ones where nodes hang.
 pub(crate) fn default_family(geometry: &dyn Geometry) -> NodeFamily {
-    if geometry.prescribes_nodes() {
+    if geometry.nodes_may_hang() {
         NodeFamily::Equispaced
     } else {
         NodeFamily::Lobatto

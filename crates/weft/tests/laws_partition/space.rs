@@ -280,7 +280,7 @@ impl Geometry for Hung {
     fn map_class(&self) -> weft::geometry::MapClass {
         self.0.map_class()
     }
-    fn prescribes_nodes(&self) -> bool {
+    fn nodes_may_hang(&self) -> bool {
         true
     }
     fn node_numbering(&self, degree: usize) -> Option<weft::geometry::NodeNumbering> {
@@ -319,7 +319,7 @@ fn hanging_nodes_stand_for_their_masters() {
         // In a batch all hanging nodes come last.
         let n = space.node_count() as u32;
         let batch: Shared = Arc::new(Batch::new(g.clone(), 3).unwrap());
-        assert!(batch.prescribes_nodes());
+        assert!(batch.nodes_may_hang());
         let large = Space::on(batch, degree, NodeFamily::Equispaced, true).unwrap();
         assert_eq!(
             (large.node_count(), large.hanging().len()),

@@ -21,6 +21,7 @@ mod sample;
 
 use std::sync::{Arc, OnceLock};
 
+use super::Nearest;
 use super::{
     Geometry, GeometryError, GeometryId, GeometryMap, MapClass, NodeNumbering, SideMap, Tags,
     Topology,
@@ -33,7 +34,6 @@ pub use error::AdaptiveError;
 pub use grade::{Grading, Mark};
 pub use lattice_map::LatticeMap;
 pub use overlap::{Lineage, Overlap, Overlaps};
-pub use query::Closest;
 
 /// The largest level of a cell, whose edges are then 128 finest voxels long.
 pub const MAX_LEVEL: usize = 7;
@@ -340,7 +340,7 @@ impl AdaptiveVoxelGrid {
     }
 
     /// The closest cell at most `max_dist` away; of equally close ones the first.
-    pub fn closest(&self, x: [f64; 3], max_dist: f64) -> Option<Closest> {
+    pub fn closest(&self, x: [f64; 3], max_dist: f64) -> Option<Nearest> {
         query::closest(&self.0.cells, &self.0.map, x, max_dist)
     }
 
@@ -398,7 +398,7 @@ impl Geometry for AdaptiveVoxelGrid {
         self.tables().side_maps(&self.0.cells, side)
     }
 
-    fn prescribes_nodes(&self) -> bool {
+    fn nodes_may_hang(&self) -> bool {
         true
     }
 

@@ -3,23 +3,11 @@
 use super::cells::{Cells, volume};
 use super::lattice_map::LatticeMap;
 use super::morton::decode;
+use crate::geometry::Nearest;
 use crate::geometry::check::dot;
 
 /// A position counts as inside a voxel up to this fraction of the voxel.
 const TOLERANCE: f64 = 1e-10;
-
-/// The closest point of a grid.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Closest {
-    /// The cell; of several equally close ones the first.
-    pub cell: usize,
-    /// Reference coordinates in it.
-    pub xi: [f64; 3],
-    /// The closest point.
-    pub position: [f64; 3],
-    /// Its distance.
-    pub distance: f64,
-}
 
 /// Reference coordinates of a lattice point, clamped to the cell.
 fn reference(cells: &Cells, cell: usize, r: [f64; 3]) -> [f64; 3] {
@@ -215,13 +203,13 @@ impl Search<'_> {
 }
 
 /// The closest cell within `max_dist`.
-pub fn closest(cells: &Cells, map: &LatticeMap, x: [f64; 3], max_dist: f64) -> Option<Closest> {
+pub fn closest(cells: &Cells, map: &LatticeMap, x: [f64; 3], max_dist: f64) -> Option<Nearest> {
     let r = map.lattice_point(x);
     if max_dist.is_nan() || max_dist < 0.0 || !r.iter().all(|c| c.is_finite()) {
         return None;
     }
     if let Some((cell, xi)) = locate(cells, r) {
-        return Some(Closest {
+        return Some(Nearest {
             cell,
             xi,
             position: x,
@@ -237,7 +225,7 @@ pub fn closest(cells: &Cells, map: &LatticeMap, x: [f64; 3], max_dist: f64) -> O
     };
     search.visit(0, cells.len());
     let (squared, cell, y) = search.best?;
-    Some(Closest {
+    Some(Nearest {
         cell,
         xi: reference(cells, cell, y),
         position: map.position(y),

@@ -29,10 +29,11 @@ use build::{Source, Workshop, gather_voxels};
 use environments::{Environments, Extent};
 use leaf::{Gather, LeafSet};
 
+use super::Nearest;
 pub use build::{RebuildReport, VoxelCapacity};
 pub use cells::VoxelCells;
 pub use place::VoxelMap;
-pub use search::{CellPoint, Lookup, Nearest};
+pub use search::{CellPoint, Lookup};
 
 /// The active cells of an unbounded lattice; a cheap handle.
 ///

@@ -4,6 +4,7 @@
 //! them. The closest cell is found by descending into octants in order of distance, with a bound
 //! that never exceeds the distance in space, whatever the lattice's rotation and shear.
 
+use crate::geometry::Nearest;
 use rayon::prelude::*;
 
 use super::build::floor;
@@ -26,17 +27,6 @@ pub struct Lookup<'a> {
 
 /// A cell and reference coordinates in it.
 pub type CellPoint = (usize, [f64; 3]);
-
-/// The cell closest to a point.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Nearest {
-    /// The cell.
-    pub cell: usize,
-    /// Reference coordinates of its point closest to the one asked for.
-    pub xi: [f64; 3],
-    /// Distance between the two points, in space.
-    pub distance: f64,
-}
 
 /// A checked query.
 struct Query<'a> {
@@ -153,6 +143,7 @@ impl VoxelCells {
             return Some(Nearest {
                 cell,
                 xi,
+                position: x,
                 distance: 0.0,
             });
         }
@@ -168,7 +159,12 @@ impl VoxelCells {
         search.leaves(0, self.leaf_count());
         let (cell, xi) = search.found?;
         let distance = search.best.sqrt();
-        (distance <= max_distance && distance.is_finite()).then_some(Nearest { cell, xi, distance })
+        (distance <= max_distance && distance.is_finite()).then(|| Nearest {
+            cell,
+            xi,
+            position: self.position(cell, xi),
+            distance,
+        })
     }
 
     /// [`locate`](Self::locate) for many points in parallel; `environments` has one for each.
