@@ -286,7 +286,7 @@ impl Expr {
         Expr::leaf(Op::Normal, Shape::Vector(dim))
     }
 
-    /// The size of the cell: its largest distance between two vertices.
+    /// The size of the cell: the largest distance between two of its geometry nodes.
     pub fn cell_size() -> Expr {
         Expr::leaf(Op::CellSize, Shape::Scalar)
     }

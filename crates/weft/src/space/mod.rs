@@ -78,7 +78,7 @@ pub(crate) fn default_family(geometry: &dyn Geometry) -> NodeFamily {
 }
 
 impl Space {
-    /// Continuous scalar Lagrange space of degree 1 to 6 with Lobatto nodes (equispaced ones on
+    /// Continuous scalar Lagrange space of degree 1 to 10 with Lobatto nodes (equispaced ones on
     /// grids with hanging nodes).
     pub fn lagrange<G>(geometry: &G, degree: usize) -> Result<Space, SpaceError>
     where
@@ -88,7 +88,7 @@ impl Space {
         Space::on(Arc::new(geometry.clone()), degree, family, true)
     }
 
-    /// Discontinuous scalar Lagrange space: every cell has nodes of its own. Degree 0 to 6.
+    /// Discontinuous scalar Lagrange space: every cell has nodes of its own. Degree 0 to 10.
     pub fn discontinuous<G>(geometry: &G, degree: usize) -> Result<Space, SpaceError>
     where
         G: Geometry + Clone + 'static,
