@@ -230,7 +230,7 @@ impl Transfer {
         let values = if space.is_continuous() {
             self.project_continuous(field, space, &rule)?
         } else {
-            self.project_cells(field, space)?
+            self.project_cells(field, space, &rule)?
         };
         let new = Field::zeros(space);
         new.values_mut().copy_from_slice(&values);
@@ -275,7 +275,12 @@ impl Transfer {
         )
     }
 
-    fn project_cells(&self, field: &Field, space: &Space) -> Result<Vec<f64>, TransferError> {
+    fn project_cells(
+        &self,
+        field: &Field,
+        space: &Space,
+        rule: &Quadrature,
+    ) -> Result<Vec<f64>, TransferError> {
         let (n, per_node) = (space.nodes_per_cell(), space.components());
         let exact = Quadrature::new(CellKind::Hex, 2 * space.degree())?;
         let table = space.element().tabulate(exact.points());
@@ -289,7 +294,6 @@ impl Transfer {
             }
         }
         let mass = Cholesky::new(n, mass);
-        let rule = Quadrature::new(CellKind::Hex, field.space().degree() + space.degree())?;
         let source = Source::new(field);
         // Nodes of a discontinuous space are numbered cell by cell.
         let mut values = vec![0.0; space.dof_count()];
@@ -300,7 +304,7 @@ impl Transfer {
             .for_each_init(
                 || self.scratch(&source, space),
                 |scratch, (cell, out)| {
-                    self.load(&source, space, &rule, cell, scratch, out);
+                    self.load(&source, space, rule, cell, scratch, out);
                     for c in 0..per_node {
                         mass.solve(out, c, per_node);
                     }

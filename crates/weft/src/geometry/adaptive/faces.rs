@@ -230,7 +230,6 @@ impl Tables {
             });
         }
         vertices.extend(extra);
-        let cell_vertices = cell_vertices.to_vec();
         let topology = Topology::from_sides(hex, vertices.len(), cell_vertices, sides);
         Tables {
             topology: Arc::new(topology),

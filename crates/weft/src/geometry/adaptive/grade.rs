@@ -47,48 +47,84 @@ impl Grading {
     }
 }
 
-/// Cells that are too large for a neighbour, ascending, possibly repeated.
-fn too_large(cells: &Cells, grading: Grading) -> Vec<u32> {
+/// Which of the given cells have which neighbours that are too large, as (small, large).
+fn conflicts(cells: &Cells, small: &[u32], grading: Grading) -> Vec<[u32; 2]> {
     let offsets = grading.offsets();
-    (0..cells.len())
-        .into_par_iter()
+    small
+        .par_iter()
         .with_min_len(1024)
-        .flat_map_iter(|cell| {
+        .flat_map_iter(|&small| {
+            let cell = small as usize;
             let (origin, size) = (cells.origin(cell), cells.size(cell));
             let level = cells.level(cell);
             // A larger neighbour holds the whole block of this size next door.
             offsets.iter().filter_map(move |offset| {
                 let near = std::array::from_fn(|d| origin[d] + offset[d] * size);
                 let other = cells.find(near)?;
-                (cells.level(other) > level + 1).then_some(other as u32)
+                (cells.level(other) > level + 1).then_some([small, other as u32])
             })
         })
         .collect()
 }
 
 /// The coarsest refinement that satisfies the grading.
-pub fn graded(mut cells: Cells, grading: Grading) -> Result<Cells, GeometryError> {
+pub fn graded(cells: Cells, grading: Grading) -> Result<Cells, GeometryError> {
+    let all = (0..cells.len() as u32).collect();
+    graded_around(cells, all, grading)
+}
+
+/// The same where only `fresh` cells can be too small for their neighbours.
+fn graded_around(
+    mut cells: Cells,
+    mut fresh: Vec<u32>,
+    grading: Grading,
+) -> Result<Cells, GeometryError> {
     if grading == Grading::None {
         return Ok(cells);
     }
     loop {
-        let large = too_large(&cells, grading);
-        if large.is_empty() {
+        let conflicts = conflicts(&cells, &fresh, grading);
+        if conflicts.is_empty() {
             return Ok(cells);
         }
         let mut flags = vec![false; cells.len()];
-        for cell in large {
-            flags[cell as usize] = true;
+        let mut asked = vec![false; cells.len()];
+        for [small, large] in conflicts {
+            asked[small as usize] = true;
+            flags[large as usize] = true;
         }
-        cells = cells.split(&flags)?;
+        let split = cells.split(&flags)?;
+        // Besides the children, the cells that asked: a neighbour may still be too large.
+        fresh.clear();
+        let mut place = 0;
+        for (&flag, &asked) in flags.iter().zip(&asked) {
+            let count = if flag { 8 } else { 1 };
+            if flag || asked {
+                fresh.extend(place..place + count);
+            }
+            place += count;
+        }
+        cells = split;
     }
 }
 
+/// Indices of the children after [`Cells::split`].
+fn children(flags: &[bool]) -> Vec<u32> {
+    let (mut children, mut place) = (Vec::new(), 0);
+    for &flag in flags {
+        if flag {
+            children.extend(place..place + 8);
+        }
+        place += if flag { 8 } else { 1 };
+    }
+    children
+}
+
 /// Refines, grades, then joins families from the finest level up. No cell of level 0 may be
-/// marked for refinement.
+/// marked for refinement, and the grading must hold.
 pub fn adapted(cells: &Cells, marks: &[Mark], grading: Grading) -> Result<Cells, GeometryError> {
     let flags: Vec<bool> = marks.iter().map(|&m| m == Mark::Refine).collect();
-    let mut new = graded(cells.split(&flags)?, grading)?;
+    let mut new = graded_around(cells.split(&flags)?, children(&flags), grading)?;
     let mut joins: Vec<bool> = (0..new.len())
         .map(|cell| {
             let old = cells.rank(new.keys()[cell]);
