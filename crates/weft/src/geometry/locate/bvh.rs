@@ -111,6 +111,13 @@ pub(super) struct Visit {
     count: u32,
 }
 
+/// What is done at the leaves near a point. A trait and not a closure, for `visit` to be inlined
+/// where the instruction set is known.
+pub(super) trait Leaves {
+    /// Looks at the items at these places; may shrink the limit of squared distances.
+    fn visit<S: Simd>(&mut self, simd: S, items: Range<usize>, limit2: &mut f64);
+}
+
 /// The tree. Each leaf has [`LEAF`] places in `order`, which hold its items' numbers; the places
 /// of a range are the first ones of a leaf.
 #[derive(Clone, Debug)]
@@ -198,8 +205,7 @@ impl Bvh {
         }
     }
 
-    /// Visits leaves from near to far while their boxes are within `limit2` (squared) of `x`;
-    /// `visit` gets the items of a leaf and may shrink the limit.
+    /// Visits leaves from near to far while their boxes are within `limit2` (squared) of `x`.
     #[inline(always)]
     pub fn nearest<S: Simd>(
         &self,
@@ -207,7 +213,7 @@ impl Bvh {
         x: Vec3,
         limit2: &mut f64,
         stack: &mut Vec<Visit>,
-        mut visit: impl FnMut(Range<usize>, &mut f64),
+        leaves: &mut impl Leaves,
     ) {
         stack.clear();
         if self.nodes.is_empty() {
@@ -243,7 +249,7 @@ impl Bvh {
                     break next.child as usize;
                 }
                 let first = next.child as usize;
-                visit(first..first + next.count as usize, limit2);
+                leaves.visit(simd, first..first + next.count as usize, limit2);
             };
         }
     }

@@ -1,4 +1,7 @@
 //! Squared distances to four triangles at a time: a sieve before the exact closest point.
+//!
+//! Everything here is inlined by force and has no closures: code outside the function that
+//! chose the instruction set would call each vector operation as a function.
 
 use fearless_simd::{Simd, f64x4, prelude::*};
 
@@ -35,33 +38,98 @@ fn less<S: Simd>(a: Vector<S>, s: f64x4<S>, b: Vector<S>) -> Vector<S> {
     [a[0] - s * b[0], a[1] - s * b[1], a[2] - s * b[2]]
 }
 
+#[inline(always)]
+fn load<S: Simd>(simd: S, lanes: &[Lane]) -> Vector<S> {
+    [
+        f64x4::load_array_ref(simd, &lanes[0]),
+        f64x4::load_array_ref(simd, &lanes[1]),
+        f64x4::load_array_ref(simd, &lanes[2]),
+    ]
+}
+
+/// Squared distances to edges that begin at minus `from` and run along `along`.
+#[inline(always)]
+fn edge_distance2<S: Simd>(simd: S, from: Vector<S>, along: Vector<S>) -> f64x4<S> {
+    let length2 = dot(along, along).max(f64x4::splat(simd, f64::MIN_POSITIVE));
+    let t = dot(from, along) / length2;
+    let t = t.max(f64x4::splat(simd, 0.0)).min(f64x4::splat(simd, 1.0));
+    let off = less(from, t, along);
+    dot(off, off)
+}
+
 /// Squared distances from `x` to the triangles with the corners `corners` (corner by corner,
 /// axis by axis), up to rounding.
 #[inline(always)]
 pub(super) fn triangle_distances2<S: Simd>(simd: S, corners: &[Lane], x: Vec3) -> Lane {
-    let corner = |i: usize| -> Vector<S> {
-        std::array::from_fn(|d| f64x4::load_array_ref(simd, &corners[3 * i + d]))
-    };
-    let (a, b, c) = (corner(0), corner(1), corner(2));
-    let x: Vector<S> = x.map(|c| f64x4::splat(simd, c));
+    let (a, b, c) = (
+        load(simd, &corners[..3]),
+        load(simd, &corners[3..6]),
+        load(simd, &corners[6..9]),
+    );
+    let x = [
+        f64x4::splat(simd, x[0]),
+        f64x4::splat(simd, x[1]),
+        f64x4::splat(simd, x[2]),
+    ];
     let (ab, ac, ax) = (sub(b, a), sub(c, a), sub(x, a));
-    let zero = f64x4::splat(simd, 0.0);
-    let one = f64x4::splat(simd, 1.0);
-    let least = f64x4::splat(simd, f64::MIN_POSITIVE);
-    let edge = |from: Vector<S>, along: Vector<S>| {
-        let t = dot(from, along) / dot(along, along).max(least);
-        let off = less(from, t.max(zero).min(one), along);
-        dot(off, off)
-    };
-    let edges = edge(ax, ab)
-        .min(edge(ax, ac))
-        .min(edge(sub(ax, ab), sub(ac, ab)));
+    let edges = edge_distance2(simd, ax, ab)
+        .min(edge_distance2(simd, ax, ac))
+        .min(edge_distance2(simd, sub(ax, ab), sub(ac, ab)));
     let normal = cross(ab, ac);
     let area = dot(normal, normal);
     let wb = dot(normal, cross(ax, ac));
     let wc = dot(normal, cross(ab, ax));
-    let inside = (area - wb - wc).min(wb).min(wc).simd_gt(zero);
-    let scale = one / area.max(least);
+    let inside = (area - wb - wc)
+        .min(wb)
+        .min(wc)
+        .simd_gt(f64x4::splat(simd, 0.0));
+    let scale = f64x4::splat(simd, 1.0) / area.max(f64x4::splat(simd, f64::MIN_POSITIVE));
     let off = less(less(ax, wb * scale, ab), wc * scale, ac);
     inside.select(dot(off, off).min(edges), edges).into()
+}
+
+/// Squares of lower bounds of the distances from `x` to the tets with the corners `corners`:
+/// the distance of the farthest plane of a face that `x` is outside of, less rounding errors.
+#[inline(always)]
+pub(super) fn tet_bounds2<S: Simd>(simd: S, corners: &[Lane], x: Vec3) -> Lane {
+    let x = [
+        f64x4::splat(simd, x[0]),
+        f64x4::splat(simd, x[1]),
+        f64x4::splat(simd, x[2]),
+    ];
+    let a = sub(load(simd, &corners[..3]), x);
+    let b = sub(load(simd, &corners[3..6]), x);
+    let c = sub(load(simd, &corners[6..9]), x);
+    let d = sub(load(simd, &corners[9..12]), x);
+    let (ab, ac, ad) = (sub(b, a), sub(c, a), sub(d, a));
+    // Normals of the faces opposite a, b, c, d, and volumes below x with one sign inside.
+    let na = cross(sub(c, b), sub(d, b));
+    let nb = cross(ad, ac);
+    let nc = cross(ab, ad);
+    let nd = cross(ac, ab);
+    let (wa, wb, wc, wd) = (dot(b, na), dot(a, nb), dot(a, nc), dot(a, nd));
+    let volume = wa + wb + wc + wd;
+    let size2 = dot(a, a).max(dot(b, b)).max(dot(c, c)).max(dot(d, d));
+    let error = size2 * size2.sqrt() * f64x4::splat(simd, 32.0 * f64::EPSILON);
+    // The rounding error of a normal, and 1e6 times its square as in the sieve's slack.
+    let unit = size2 * f64x4::splat(simd, 32.0e3 * f64::EPSILON);
+    let floor = (unit * unit).max(f64x4::splat(simd, f64::MIN_POSITIVE));
+    let zero = f64x4::splat(simd, 0.0);
+    let sign = volume
+        .simd_gt(zero)
+        .select(f64x4::splat(simd, -1.0), f64x4::splat(simd, 1.0));
+    let bound = plane2(simd, wa * sign - error, na, floor)
+        .max(plane2(simd, wb * sign - error, nb, floor))
+        .max(plane2(simd, wc * sign - error, nc, floor))
+        .max(plane2(simd, wd * sign - error, nd, floor));
+    // Without volume nothing tells inside from outside.
+    let solid = volume.abs().simd_gt(error * f64x4::splat(simd, 4.0));
+    solid.select(bound, zero).into()
+}
+
+/// Square of `height/|normal|`, 0 for heights below 0, with a normal that may be off by rounding.
+#[inline(always)]
+fn plane2<S: Simd>(simd: S, height: f64x4<S>, normal: Vector<S>, floor: f64x4<S>) -> f64x4<S> {
+    let height = height.max(f64x4::splat(simd, 0.0));
+    height * height / (dot(normal, normal) * (1.0 + 1e-6) + floor)
 }

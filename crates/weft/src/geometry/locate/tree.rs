@@ -1,12 +1,13 @@
 //! Location by a tree of boxes.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use fearless_simd::{Level, Simd, dispatch};
 
-use super::bvh::{Bvh, LEAF, NONE};
+use super::bvh::{Bvh, LEAF, Leaves, NONE};
 use super::cells::{BoundsWork, Cells};
-use super::facets::{Lane, triangle_distances2};
+use super::facets::{Lane, tet_bounds2, triangle_distances2};
 use super::general::Work;
 use super::simplex::Hit;
 use super::vector::{Bounds, Vec3, norm2};
@@ -171,44 +172,80 @@ impl Tree {
     ) -> Option<(usize, Hit)> {
         let Scratch { stack, work } = scratch;
         let mut limit = limit2(search.max_dist);
-        let mut best: Option<(usize, Hit)> = None;
-        let mut take = |cell: usize, hit: Hit, limit: &mut f64| {
-            let level = level(hit.distance2);
-            let later = best.is_some_and(|(b, h)| {
-                let least = self::level(h.distance2);
-                least < level || least == level && b <= cell
-            });
-            if !later
-                && hit.distance2.sqrt() <= search.max_dist
-                && search.filter.is_none_or(|accept| accept(cell))
-            {
-                // Others of the same level are still to be seen.
-                *limit = limit.min(f64::from_bits(level + LEVEL / 2 - 1));
-                best = Some((cell, hit));
-            }
+        let mut nearest = NearestLeaves {
+            tree: self,
+            x,
+            search,
+            // Rounding errors e of distances d: (d + e)² ≤ (1 + 1e-6)·d² + (1 + 1e6)·e².
+            slack: 1e-22 * (self.reach2 + norm2(x)),
+            sieve: !self.corners.is_empty(),
+            work,
+            best: None,
         };
         if let Some(guess) = search.guess.filter(|&g| g < self.cells.count()) {
-            take(guess, self.cells.closest(guess, x, work), &mut limit);
+            let hit = self.cells.closest(guess, x, nearest.work);
+            nearest.take(guess, hit, &mut limit);
         }
-        let sieve = self.cells.kind == CellKind::Triangle && !self.corners.is_empty();
-        // Rounding errors e of distances d: (d + e)² ≤ (1 + 1e-6)·d² + (1 + 1e6)·e².
-        let slack = 1e-22 * (self.reach2 + norm2(x));
-        self.bvh
-            .nearest(simd, x, &mut limit, stack, |items, limit| {
-                let mut distances = [0.0; LEAF];
-                if sieve {
-                    distances = triangle_distances2(simd, self.leaf(items.start), x);
+        self.bvh.nearest(simd, x, &mut limit, stack, &mut nearest);
+        nearest.best
+    }
+}
+
+/// A search for the nearest cell under way.
+struct NearestLeaves<'a> {
+    tree: &'a Tree,
+    x: Vec3,
+    search: &'a Search<'a>,
+    slack: f64,
+    sieve: bool,
+    work: &'a mut Work,
+    best: Option<(usize, Hit)>,
+}
+
+impl NearestLeaves<'_> {
+    /// Takes a cell if it is nearer than the best, or as near and smaller.
+    #[inline(always)]
+    fn take(&mut self, cell: usize, hit: Hit, limit2: &mut f64) {
+        let level = level(hit.distance2);
+        let later = self.best.is_some_and(|(b, h)| {
+            let least = self::level(h.distance2);
+            least < level || least == level && b <= cell
+        });
+        if !later
+            && hit.distance2.sqrt() <= self.search.max_dist
+            && self.search.filter.is_none_or(|accept| accept(cell))
+        {
+            // Others of the same level are still to be seen.
+            *limit2 = limit2.min(f64::from_bits(level + LEVEL / 2 - 1));
+            self.best = Some((cell, hit));
+        }
+    }
+}
+
+impl Leaves for NearestLeaves<'_> {
+    #[inline(always)]
+    fn visit<S: Simd>(&mut self, simd: S, items: Range<usize>, limit2: &mut f64) {
+        let mut distances2 = [0.0; LEAF];
+        if self.sieve {
+            match self.tree.cells.kind {
+                CellKind::Triangle => {
+                    let leaf = self.tree.leaf(items.start);
+                    distances2 = triangle_distances2(simd, leaf, self.x);
                 }
-                for item in items {
-                    if distances[item % LEAF] > *limit * (1.0 + 1e-6) + slack {
-                        continue;
-                    }
-                    let hit = self.measure(item, x, work);
-                    if hit.distance2 <= *limit {
-                        take(self.bvh.order[item] as usize, hit, limit);
-                    }
+                CellKind::Tet => {
+                    distances2 = tet_bounds2(simd, self.tree.leaf(items.start), self.x);
                 }
-            });
-        best
+                _ => {}
+            }
+        }
+        for item in items {
+            if distances2[item % LEAF] > *limit2 * (1.0 + 1e-6) + self.slack {
+                continue;
+            }
+            let hit = self.tree.measure(item, self.x, self.work);
+            if hit.distance2 <= *limit2 {
+                self.take(self.tree.bvh.order[item] as usize, hit, limit2);
+            }
+        }
     }
 }
