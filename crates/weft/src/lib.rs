@@ -1,7 +1,9 @@
 //! Weft: finite elements with forms as data.
 //!
-//! Modules build on one another in this order and never the other way:
-//! [`memory`] ← [`geometry`] ← [`element`]/[`space`] ← [`partition`]/[`field`] ← [`form`] ← [`assemble`] ← [`solve`] ← [`adapt`].
+//! Modules build on one another in this order:
+//! [`memory`] ← [`element`] ← [`geometry`] ← [`space`] ← [`partition`]/[`field`] ← [`form`] ← [`sparse`] ← [`solve`] ← [`assemble`] ← [`adapt`]/[`problem`].
+//! Two places look ahead: a space knows the [`form::Shape`] of its values, and a field gives its
+//! expression.
 
 pub mod adapt;
 pub mod assemble;

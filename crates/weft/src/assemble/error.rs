@@ -36,7 +36,7 @@ pub enum AssembleError {
     /// More matrix entries than the plan can address.
     #[error("the matrix would have {0} blocks; a plan addresses at most {max}", max = u32::MAX)]
     TooManyEntries(u64),
-    /// A cell with zero or infinite size, met during assembly.
+    /// The value of a functional is not a finite number.
     #[error("an integral is not a finite number; the integrand is `{0}`")]
     NotFinite(String),
 }

@@ -281,8 +281,7 @@ impl IntegralPlan {
         let mut layout = Layout {
             coords: self.map_nodes * gd,
             inverse: self.sides * tile * td * gd,
-            // The measure, and one to receive the outer cell's, which is not used.
-            measure: 2 * tile,
+            measure: tile,
             normal: tile * gd,
             registers: self.program.registers * tile,
             dofs: most(

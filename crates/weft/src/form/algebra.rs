@@ -20,8 +20,9 @@ fn product(a: &Held, b: &Held) -> Result<Held, Role> {
         trial: a.trial.clone().or_else(|| b.trial.clone()),
     })
 }
+
 impl Expr {
-    // ---- component-wise functions ----
+    // ---- functions of numbers ----
 
     /// Apply a function of one number. Only negation takes more than scalars.
     pub fn unary(&self, function: Unary) -> Expr {
@@ -513,6 +514,7 @@ impl Expr {
         0.5 * (self.inside() + self.outside())
     }
 }
+
 macro_rules! operator {
     ($trait:ident, $method:ident, $call:expr) => {
         impl std::ops::$trait<Expr> for Expr {

@@ -67,7 +67,7 @@ impl Estimate {
             Op::Unary(Unary::Neg, a) => self.degree(a),
             Op::Unary(_, a) => match self.degree(a) {
                 0 => 0,
-                d => d + NONPOLYNOMIAL,
+                d => d.saturating_add(NONPOLYNOMIAL),
             },
             Op::Binary(b, l, r) => match b {
                 Binary::Add | Binary::Sub | Binary::Min | Binary::Max => {
@@ -76,12 +76,15 @@ impl Estimate {
                 Binary::Mul => sum(self, &[l, r]),
                 Binary::Div => match self.degree(r) {
                     0 => self.degree(l),
-                    d => self.degree(l) + d + NONPOLYNOMIAL,
+                    d => self
+                        .degree(l)
+                        .saturating_add(d)
+                        .saturating_add(NONPOLYNOMIAL),
                 },
                 Binary::Pow => match (self.degree(l), r.constant_value()) {
                     (0, _) => self.degree(r),
                     (d, Some(c)) if c >= 0.0 && c.fract() == 0.0 => d.saturating_mul(c as usize),
-                    (d, _) => d + NONPOLYNOMIAL,
+                    (d, _) => d.saturating_add(NONPOLYNOMIAL),
                 },
                 Binary::Less | Binary::LessEqual | Binary::Equal => 0,
             },
@@ -98,7 +101,7 @@ impl Estimate {
                 let parts: Vec<&Expr> = parts.iter().collect();
                 match sum(self, &parts) {
                     0 => 0,
-                    d => d + NONPOLYNOMIAL,
+                    d => d.saturating_add(NONPOLYNOMIAL),
                 }
             }
             Op::Select(_, y, n) => self.degree(y).max(self.degree(n)),

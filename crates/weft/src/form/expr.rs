@@ -46,6 +46,7 @@ pub enum SideOf {
     /// The outer cell.
     Outside,
 }
+
 /// Number given for each cell of a geometry: a piecewise constant coefficient.
 #[derive(Debug)]
 pub struct CellData {

@@ -1,6 +1,6 @@
 //! Scalar functions that expressions are built from, and their values.
 
-/// Functions of one number, taken component by component where noted.
+/// Functions of one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum Unary {

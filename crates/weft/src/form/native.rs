@@ -39,7 +39,7 @@ impl Debug for PointFunction {
     }
 }
 
-/// More components than any argument list of one function needs.
+/// Most components of all arguments of a function together, and of its result.
 pub(crate) const MAX_COMPONENTS: usize = 256;
 
 impl NativeFunction for PointFunction {

@@ -10,7 +10,7 @@ struct Inner {
     values: RwLock<Vec<f64>>,
 }
 
-/// A named scalar, vector or matrix. Cloning copies a handle; all see the same value.
+/// A named scalar or vector. Cloning copies a handle; all see the same value.
 #[derive(Clone, Debug)]
 pub struct Param(Arc<Inner>);
 

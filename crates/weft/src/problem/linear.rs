@@ -121,7 +121,7 @@ impl LinearProblem {
     }
 
     /// The residual a(u, ·) − L of the solution without regard to the conditions: at
-    /// constrained nodes the reactions, elsewhere zero to rounding.
+    /// constrained nodes the reactions, elsewhere zero as far as the solver went.
     pub fn reactions(&mut self) -> Result<Vec<f64>, ProblemError> {
         let plan = match &mut self.action_plan {
             Some(plan) => plan,

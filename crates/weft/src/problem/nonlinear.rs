@@ -119,7 +119,10 @@ impl NonlinearProblem {
     /// Solve from the values the unknown has now.
     pub fn solve(&mut self) -> Result<NewtonReport, ProblemError> {
         let constraints = constraints(&self.conditions, self.unknown.space())?;
-        constraints.set(&mut self.unknown.values_mut())?;
+        // In a copy: no lock on the field is held while threads work.
+        self.start.copy_from_slice(&self.unknown.values());
+        constraints.set(&mut self.start)?;
+        self.unknown.values_mut().copy_from_slice(&self.start);
         let mut report = NewtonReport::default();
         let mut norm = self.residual_norm(&constraints)?;
         let target = self.options.absolute.max(self.options.tolerance * norm);
