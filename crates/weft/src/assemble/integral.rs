@@ -174,7 +174,7 @@ impl IntegralPlan {
         };
         let degree = measure.degree.unwrap_or_else(|| {
             let estimate = crate::form::estimate_degree(&integral.integrand, map.degree);
-            let measure = match program.test {
+            let measure = match program.trial {
                 Some(_) => curvature_degree(map.degree),
                 None => measure_degree(element_kind, map.degree),
             };
@@ -322,8 +322,8 @@ fn curvature_degree(map_degree: usize) -> usize {
     2 * (map_degree - 1)
 }
 
-/// Degree of the measure density det J. Functionals count it, so that volumes are exact;
-/// matrices and vectors, where a few points more cost much, do not.
+/// Degree of the measure density det J. Functionals and linear forms count it, so that volumes
+/// and loads are exact; matrices, where a few points more cost much, do not.
 fn measure_degree(kind: CellKind, map_degree: usize) -> usize {
     match (kind.dim(), kind.is_tensor()) {
         (0, _) => 0,
@@ -377,6 +377,12 @@ fn check_inputs(
     space_dim: usize,
     cells: usize,
 ) -> Result<(), AssembleError> {
+    let axes = || {
+        let message = format!(
+            "`{text}` has derivatives along more than the {space_dim} axes of the geometry"
+        );
+        Err(FormError::Domain(message).into())
+    };
     for (input, _) in &program.inputs {
         match input {
             Input::Normal(_) if !on_sides => {
@@ -397,8 +403,13 @@ fn check_inputs(
                 );
                 return Err(FormError::Domain(message).into());
             }
+            Input::Field { derivative, .. } if *derivative > space_dim => return axes(),
             _ => {}
         }
+    }
+    let slots = program.coefficients.iter().flat_map(|c| [c.test, c.trial]);
+    if slots.flatten().any(|s| s.derivative as usize > space_dim) {
+        return axes();
     }
     Ok(())
 }

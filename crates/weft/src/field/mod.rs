@@ -4,8 +4,8 @@
 //! a Newton step or a time step changes values and assembles again. References point one way
 //! (form → field → space → geometry), so a cycle cannot be built.
 
-use crate::form::{Expr, FormError};
-use crate::space::Space;
+use crate::form::Expr;
+use crate::space::{Space, SpaceError};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -30,9 +30,9 @@ pub enum FieldError {
         /// Cells of the geometry.
         count: usize,
     },
-    /// The expression could not be evaluated.
+    /// The mesh was rebuilt.
     #[error(transparent)]
-    Form(#[from] FormError),
+    Space(#[from] SpaceError),
 }
 
 #[derive(Debug)]
@@ -138,6 +138,7 @@ impl Field {
     pub fn evaluate(&self, cell: usize, xi: [f64; 3]) -> Result<PointValue, FieldError> {
         let space = &self.0.space;
         let geometry = space.geometry();
+        space.check_current()?;
         let count = space.topology().cell_count();
         if cell >= count {
             return Err(FieldError::NoSuchCell { cell, count });

@@ -113,12 +113,21 @@ impl Chain<'_> {
                         expression: e.to_string(),
                     });
                 };
+                let columns = arguments.iter().map(|a| a.shape().len()).sum();
+                let wanted = Shape::Matrix(e.shape().len(), columns);
+                if jacobian.result() != wanted {
+                    return Expr::invalid(FormError::Shape {
+                        operation: format!("the derivative of `{}`", f.name()),
+                        shapes: format!("a Jacobian that is a {}", jacobian.result()),
+                        expression: e.to_string(),
+                        hint: format!("; it must be a {wanted}"),
+                    });
+                }
                 let jacobian = Expr::native(jacobian, arguments.clone());
                 let directions: Vec<Expr> = parts
                     .iter()
                     .flat_map(|p| (0..p.shape().len()).map(move |k| p.component(k)))
                     .collect();
-                let columns = directions.len();
                 let rows = (0..e.shape().len()).map(|i| {
                     directions
                         .iter()

@@ -232,6 +232,20 @@ impl Form {
 
     /// A bilinear form with `field` put in for the trial function: a linear form.
     pub fn action(&self, field: &Field) -> Form {
+        match self.trial_space() {
+            Some(space) if space.shape() == field.space().shape() => {}
+            Some(space) => {
+                return Form::failed(FormError::Arguments(format!(
+                    "the field put in is a {}, the trial function a {}",
+                    field.space().shape(),
+                    space.shape()
+                )));
+            }
+            None => {
+                let message = "the form has no trial function to put a field in for";
+                return Form::failed(FormError::Arguments(message.to_owned()));
+            }
+        }
         self.map(|e| e.with_trial(field))
     }
 }

@@ -2,6 +2,7 @@
 //! positions of its own.
 
 use super::check::{Judge, check_points, map_class};
+use super::mesh::{check_cell_nodes, check_degree};
 use super::{
     Geometry, GeometryError, GeometryId, GeometryMap, MapClass, NodeNumbering, SideMap, Tags,
     Topology,
@@ -19,6 +20,9 @@ struct State {
 struct Inner {
     id: GeometryId,
     base: Arc<dyn Geometry>,
+    /// Of the base as it was: a base that is rebuilt later leaves this geometry alone.
+    topology: Arc<Topology>,
+    tags: Arc<Tags>,
     state: RwLock<State>,
 }
 
@@ -53,10 +57,19 @@ impl Deformed {
     ) -> Result<Deformed, GeometryError> {
         let kind = base.cell_kind();
         let topology = base.topology();
+        check_degree(degree)?;
+        check_cell_nodes(kind, degree, nodes.len(), &cell_nodes)?;
+        let per_cell = super::equispaced::node_count(kind, degree);
+        let expected = topology.cell_count() * per_cell;
+        if cell_nodes.len() != expected {
+            return Err(GeometryError::PointCount {
+                expected,
+                found: cell_nodes.len(),
+            });
+        }
         let corners = super::equispaced::vertex_nodes(kind, degree);
-        let per_cell = cell_nodes.len() / topology.cell_count().max(1);
         let mut vertex_nodes = vec![0; topology.vertex_count()];
-        for (cell, nodes) in cell_nodes.chunks_exact(per_cell.max(1)).enumerate() {
+        for (cell, nodes) in cell_nodes.chunks_exact(per_cell).enumerate() {
             for (&vertex, &corner) in topology.cell_vertices(cell).iter().zip(&corners) {
                 vertex_nodes[vertex as usize] = nodes[corner];
             }
@@ -68,9 +81,12 @@ impl Deformed {
             vertex_nodes: Some(vertex_nodes),
         };
         let state = RwLock::new(checked(&*base, map)?);
+        let tags = base.tags();
         Ok(Deformed(Arc::new(Inner {
             id: GeometryId::unique(),
             base,
+            topology,
+            tags,
             state,
         })))
     }
@@ -118,11 +134,11 @@ impl Geometry for Deformed {
     }
 
     fn topology(&self) -> Arc<Topology> {
-        self.0.base.topology()
+        self.0.topology.clone()
     }
 
     fn tags(&self) -> Arc<Tags> {
-        self.0.base.tags()
+        self.0.tags.clone()
     }
 
     fn map(&self) -> Arc<GeometryMap> {

@@ -190,7 +190,7 @@ pub(super) fn check_degree(degree: usize) -> Result<(), GeometryError> {
     Ok(())
 }
 
-fn check_cell_nodes(
+pub(super) fn check_cell_nodes(
     kind: CellKind,
     degree: usize,
     node_count: usize,
@@ -226,7 +226,10 @@ fn check_cell_nodes(
 }
 
 /// Cells that share a side must share all geometry nodes on it, or there would be a gap.
-fn check_side_nodes(topology: &Topology, map: &GeometryMap) -> Result<(), GeometryError> {
+pub(super) fn check_side_nodes(
+    topology: &Topology,
+    map: &GeometryMap,
+) -> Result<(), GeometryError> {
     if map.degree == 1 {
         return Ok(());
     }

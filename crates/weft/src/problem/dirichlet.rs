@@ -62,6 +62,7 @@ impl Dirichlet {
                 )));
             }
         }
+        self.check_unset("component")?;
         self.part = Part::Component(component);
         self.value = Expr::zero(Shape::Scalar);
         Ok(self)
@@ -76,9 +77,20 @@ impl Dirichlet {
                 self.space.shape()
             )));
         }
+        self.check_unset("normal")?;
         self.part = Part::Normal;
         self.value = Expr::zero(Shape::Scalar);
         Ok(self)
+    }
+
+    fn check_unset(&self, method: &str) -> Result<(), ProblemError> {
+        if self.value.is_zero() {
+            return Ok(());
+        }
+        Err(ProblemError::Mismatch(format!(
+            "call `{method}` before `value`: the value `{}` was given for the whole unknown",
+            self.value
+        )))
     }
 
     /// Prescribe this value: an expression of the position, of parameters and fields. A scalar
@@ -162,6 +174,12 @@ impl Dirichlet {
             Part::Normal => {
                 let dim = space.geometry().space_dim();
                 for (k, directions) in self.normals(&nodes).iter().enumerate() {
+                    if directions.is_empty() {
+                        return Err(ProblemError::Mismatch(format!(
+                            "node {} has no normal: it lies on no boundary side of the group",
+                            nodes[k]
+                        )));
+                    }
                     for n in directions {
                         constraints.constrain_direction(nodes[k] as usize, &n[..dim], at(k)[0])?;
                     }
@@ -213,7 +231,11 @@ impl Dirichlet {
             let cell = topology.side_cells(side as usize)[0] as usize;
             let local = topology.side_locals(side as usize)[0] as usize;
             let cell_nodes = space.cell_nodes(cell);
+            let part = geometry.side_maps(topology, side as usize)[0];
             for &i in space.element().closure_nodes(local) {
+                if !part.holds(space.element().nodes()[i as usize]) {
+                    continue;
+                }
                 let Ok(k) = nodes.binary_search(&cell_nodes[i as usize]) else {
                     continue;
                 };

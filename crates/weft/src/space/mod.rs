@@ -31,6 +31,9 @@ pub enum SpaceError {
     /// More nodes than a 32-bit index can hold.
     #[error("the space would have {0} nodes; at most {max} are supported", max = u32::MAX)]
     TooManyNodes(u64),
+    /// The mesh is not the one that the space was numbered on.
+    #[error("the mesh was rebuilt after the space was made on it; make the space again")]
+    MeshRebuilt,
     /// Hanging nodes of degree 3 and more exist for equispaced nodes only.
     #[error("on a grid with hanging nodes a space of degree 3 or more needs equispaced nodes")]
     NeedsEquispaced,
@@ -270,13 +273,27 @@ impl Space {
         &self.0.nodes.cell_nodes[cell * n..(cell + 1) * n]
     }
 
-    /// Positions of all nodes on the geometry as it is now.
+    /// An error if the mesh was rebuilt after the space was made.
+    pub fn check_current(&self) -> Result<(), SpaceError> {
+        if Arc::ptr_eq(&self.0.topology, &self.0.geometry.topology()) {
+            Ok(())
+        } else {
+            Err(SpaceError::MeshRebuilt)
+        }
+    }
+
+    /// Positions of all nodes with degrees of freedom on the geometry as it is now; NaN if the
+    /// mesh was rebuilt after the space was made.
     pub fn node_positions(&self) -> Vec<[f64; 3]> {
+        if self.check_current().is_err() {
+            return vec![[f64::NAN; 3]; self.node_count()];
+        }
         self.0.nodes.positions(&*self.0.geometry, &self.0.element)
     }
 
     /// Nodes on the sides called `tag`, or the vertices called so if no sides are; sorted.
     pub fn tagged_nodes(&self, tag: &str) -> Result<Vec<u32>, SpaceError> {
+        self.check_current()?;
         let tags = self.0.geometry.tags();
         let mut nodes = Vec::new();
         if let Some(sides) = tags.sides(tag) {

@@ -344,8 +344,16 @@ impl AdaptiveVoxelGrid {
         query::closest(&self.0.cells, &self.0.map, x, max_dist)
     }
 
+    /// Built before the cell is entered: a worker that waits inside could steal a task which
+    /// asks for the same tables.
     fn tables(&self) -> &Tables {
-        self.0.tables.get_or_init(|| Tables::build(&self.0.cells))
+        match self.0.tables.get() {
+            Some(tables) => tables,
+            None => {
+                let new = Tables::build(&self.0.cells);
+                self.0.tables.get_or_init(|| new)
+            }
+        }
     }
 
     fn build_map(&self) -> GeometryMap {
@@ -381,13 +389,17 @@ impl Geometry for AdaptiveVoxelGrid {
     }
 
     fn tags(&self) -> Arc<Tags> {
-        let build = || Arc::new(self.tables().tags(self.0.cells.bounds()));
+        let tables = self.tables();
+        let build = || Arc::new(tables.tags(self.0.cells.bounds()));
         self.0.tags.get_or_init(build).clone()
     }
 
     fn map(&self) -> Arc<GeometryMap> {
-        let build = || Arc::new(self.build_map());
-        self.0.geometry_map.get_or_init(build).clone()
+        if let Some(map) = self.0.geometry_map.get() {
+            return map.clone();
+        }
+        let new = Arc::new(self.build_map());
+        self.0.geometry_map.get_or_init(|| new).clone()
     }
 
     fn map_class(&self) -> MapClass {
