@@ -16,6 +16,8 @@ pub(super) struct Control {
     axes: usize,
     /// `size × size`, row by row.
     matrix: Vec<f64>,
+    /// Bound of the rounding errors of control points, relative to the size of the nodes.
+    pub error: f64,
 }
 
 fn binomial(n: usize, k: usize) -> f64 {
@@ -49,10 +51,18 @@ impl Control {
             let row = |at: &[usize; 3]| places.iter().map(|a| value(at, a)).collect();
             places.iter().map(row).collect()
         };
+        let size = collocation.len();
+        let axes = if kind.is_tensor() { kind.dim() } else { 1 };
+        let matrix = inverse(collocation);
+        // Sums of `size` products with coefficients that are themselves rounded, axis by axis.
+        let rows = matrix.chunks_exact(size);
+        let norm = rows.map(|row| row.iter().map(|m| m.abs()).sum());
+        let norm = norm.fold(1.0, f64::max).powi(axes as i32);
         Control {
-            size: collocation.len(),
-            axes: if kind.is_tensor() { kind.dim() } else { 1 },
-            matrix: inverse(collocation),
+            size,
+            axes,
+            matrix,
+            error: 4.0 * f64::EPSILON * (axes * (size + 2)) as f64 * norm,
         }
     }
 
@@ -121,12 +131,14 @@ mod tests {
                     .iter()
                     .map(|place| place.map(|i| i as f64 / p as f64))
                     .collect();
-                let mut control = nodes.clone();
-                Control::new(kind, p).bounds(&mut control, &mut Vec::new());
-                for (a, b) in nodes.iter().zip(&control) {
+                let mut found = nodes.clone();
+                let control = Control::new(kind, p);
+                control.bounds(&mut found, &mut Vec::new());
+                assert!(control.error < 1e-10 || p > 3, "{kind:?} {p}");
+                for (a, b) in nodes.iter().zip(&found) {
                     for d in 0..3 {
-                        // The matrices have norms up to some 1e5 in degree 10.
-                        assert!((a[d] - b[d]).abs() < 1e-10, "{kind:?} {p}: {a:?} {b:?}");
+                        let difference = (a[d] - b[d]).abs();
+                        assert!(difference <= control.error, "{kind:?} {p}: {a:?} {b:?}");
                     }
                 }
             }
@@ -157,7 +169,7 @@ mod tests {
                     let bounds = control.bounds(&mut nodes.clone(), &mut Vec::new());
                     let mut box_of_nodes = Bounds::EMPTY;
                     nodes.iter().for_each(|&x| box_of_nodes.add(x));
-                    let bounds = bounds.widened(1e-10);
+                    let bounds = bounds.widened(control.error);
                     for _ in 0..500 {
                         let mut xi = [0.0; 3];
                         xi[..kind.dim()].fill_with(&mut random);

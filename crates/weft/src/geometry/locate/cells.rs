@@ -6,7 +6,7 @@ use super::bounds::Control;
 use super::general::{General, Work};
 use super::shape::Shape;
 use super::simplex::{self, Hit};
-use super::vector::{Bounds, Vec3};
+use super::vector::{Bounds, Vec3, along, sub};
 use crate::element::CellKind;
 use crate::geometry::{Geometry, GeometryMap, equispaced};
 
@@ -94,11 +94,16 @@ impl Cells {
         self.nodes(cell).for_each(|x| bounds.add(x));
         let mut margin = 64.0 * f64::EPSILON * bounds.reach();
         if let Some(control) = &self.control {
+            // From the first node, for errors to go with the cell's size.
+            let mut nodes = self.nodes(cell);
+            let origin = nodes.next().unwrap_or_default();
             work.nodes.clear();
-            work.nodes.extend(self.nodes(cell));
-            // The matrix to the control points has a norm up to some 1e5.
-            margin += 1e-10 * bounds.size();
-            bounds.join(&control.bounds(&mut work.nodes, &mut work.line));
+            work.nodes.push([0.0; 3]);
+            work.nodes.extend(nodes.map(|x| sub(x, origin)));
+            margin += control.error * bounds.size();
+            let around = control.bounds(&mut work.nodes, &mut work.line);
+            bounds.add(along(origin, around.lower, 1.0));
+            bounds.add(along(origin, around.upper, 1.0));
         }
         bounds.widened(margin)
     }
