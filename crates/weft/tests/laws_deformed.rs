@@ -71,7 +71,13 @@ fn diffusion_on_the_annulus_is_symmetric_in_its_axes() {
         let (cell, xi) = locate(geometry, [x, y, 0.0], 1e-9).unwrap();
         u.evaluate(cell, xi).unwrap().value[0]
     };
+    let tree = weft::geometry::Locator::new(geometry);
     for (x, y) in [(0.9, 0.3), (0.2, 1.1), (0.7, 0.6)] {
+        // Its lattice of nodes does not make it a grid.
+        assert_eq!(
+            tree.find([x, y, 0.0], 1e-9).map(|l| l.cell),
+            locate(geometry, [x, y, 0.0], 1e-9).map(|l| l.0)
+        );
         assert!((at(x, y) - at(y, x)).abs() < 1e-8);
     }
 }

@@ -324,7 +324,7 @@ fn curvature_degree(map_degree: usize) -> usize {
 
 /// Degree of the measure density det J. Functionals and linear forms count it, so that volumes
 /// and loads are exact; matrices, where a few points more cost much, do not.
-fn measure_degree(kind: CellKind, map_degree: usize) -> usize {
+pub(super) fn measure_degree(kind: CellKind, map_degree: usize) -> usize {
     match (kind.dim(), kind.is_tensor()) {
         (0, _) => 0,
         (dim, true) => dim * map_degree - 1,

@@ -1,6 +1,7 @@
 //! Values of expressions at points, interpolation and projection into spaces.
 
 use super::error::AssembleError;
+use super::integral::measure_degree;
 use super::plan::PointPlan;
 use crate::field::Field;
 use crate::form::{Expr, FormError};
@@ -82,8 +83,15 @@ fn check_shape(expression: &Expr, space: &Space) -> Result<(), AssembleError> {
 pub fn project(expression: &Expr, space: &Space) -> Result<Field, ProjectError> {
     check_shape(expression, space)?;
     let (u, v) = (Expr::trial(space), Expr::test(space));
+    // One rule for both sides, so that functions of the space are reproduced.
+    let map_degree = space.geometry().map().degree;
+    let degree = crate::form::estimate_degree(expression, map_degree)
+        .max(space.degree())
+        .saturating_add(space.degree())
+        .saturating_add(measure_degree(space.element().kind(), map_degree));
     let measure =
-        crate::form::Measure::new(crate::form::DomainKind::Cells, space.geometry().clone());
+        crate::form::Measure::new(crate::form::DomainKind::Cells, space.geometry().clone())
+            .degree(degree);
     let mass = super::matrix(&u.inner(&v).over(&measure))?;
     let load = expression.inner(&v).over(&measure);
     if load.is_zero() {

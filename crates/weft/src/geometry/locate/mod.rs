@@ -22,7 +22,7 @@ mod simplex;
 mod tree;
 pub(in crate::geometry) mod vector;
 
-use super::{Geometry, GeometryId};
+use super::{Geometry, GeometryId, MapClass};
 use crate::element::CellKind;
 use bvh::Visit;
 use cells::{BoundsWork, Cells};
@@ -129,7 +129,7 @@ pub(in crate::geometry) fn with_scratch<T>(f: impl FnOnce(&mut Scratch) -> T) ->
 impl Locator {
     /// A locator for the present positions of the cells.
     pub fn new(geometry: &dyn Geometry) -> Locator {
-        let place = match geometry.lattice() {
+        let place = match uniform_lattice(geometry) {
             Some(cells) => {
                 let map = geometry.map();
                 // A grid has at least one cell, and its nodes run from corner to corner.
@@ -334,7 +334,7 @@ pub fn closest_point(
 /// The first cell that holds `x`, with its reference coordinates, as
 /// [`Locator::find`] says it. Looks at every cell, so for many points build a [`Locator`].
 pub fn locate(geometry: &dyn Geometry, x: [f64; 3], tolerance: f64) -> Option<(usize, [f64; 3])> {
-    if geometry.lattice().is_some() {
+    if uniform_lattice(geometry).is_some() {
         let found = Locator::new(geometry).find(x, tolerance)?;
         return Some((found.cell, found.xi));
     }
@@ -355,4 +355,12 @@ pub fn locate(geometry: &dyn Geometry, x: [f64; 3], tolerance: f64) -> Option<(u
             (hit.distance2.sqrt() <= limit).then_some((cell, hit.xi))
         })
     })
+}
+
+/// Cells per axis of a grid whose cells lie where arithmetic says: a deformed grid has a lattice
+/// of nodes, but its cells may be anywhere.
+fn uniform_lattice(geometry: &dyn Geometry) -> Option<[usize; 3]> {
+    geometry
+        .lattice()
+        .filter(|_| geometry.map_class() == MapClass::Uniform)
 }
