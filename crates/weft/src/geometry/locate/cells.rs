@@ -36,20 +36,30 @@ fn method(kind: CellKind, degree: usize, space_dim: usize) -> Method {
         (CellKind::Segment, 1) => Method::Segment,
         (CellKind::Triangle, 1) => Method::Triangle,
         (CellKind::Tet, 1) => Method::Tet,
-        _ => Method::General(Box::new(General::new(Shape::new(kind, degree), space_dim))),
+        _ => {
+            let control = (degree > 1).then(|| Control::new(kind, degree));
+            let shape = Shape::new(kind, degree);
+            Method::General(Box::new(General::new(shape, space_dim, control)))
+        }
     }
 }
 
 impl Method {
     #[inline]
-    fn closest(&self, mut nodes: impl Iterator<Item = Vec3>, x: Vec3, work: &mut Work) -> Hit {
+    fn closest(
+        &self,
+        mut nodes: impl Iterator<Item = Vec3>,
+        x: Vec3,
+        limit2: f64,
+        work: &mut Work,
+    ) -> Hit {
         // Only ever called with the nodes of a whole cell.
         let mut next = || nodes.next().unwrap_or_default();
         match self {
             Method::Segment => simplex::segment(next(), next(), x),
             Method::Triangle => simplex::triangle(&[next(), next(), next()], x),
             Method::Tet => simplex::tet(&[next(), next(), next(), next()], x),
-            Method::General(general) => general.closest(nodes, x, work),
+            Method::General(general) => general.closest(nodes, x, limit2, work),
         }
     }
 }
@@ -108,15 +118,22 @@ impl Cells {
         bounds.widened(margin)
     }
 
+    /// Closest point of a cell; if the squared distance is above `limit2`, any point of it.
     #[inline]
-    pub fn closest(&self, cell: usize, x: Vec3, work: &mut Work) -> Hit {
-        self.method.closest(self.nodes(cell), x, work)
+    pub fn closest(&self, cell: usize, x: Vec3, limit2: f64, work: &mut Work) -> Hit {
+        self.method.closest(self.nodes(cell), x, limit2, work)
     }
 
     /// As [`closest`](Self::closest) for a cell with the given nodes.
     #[inline]
-    pub fn closest_of(&self, nodes: impl Iterator<Item = Vec3>, x: Vec3, work: &mut Work) -> Hit {
-        self.method.closest(nodes, x, work)
+    pub fn closest_of(
+        &self,
+        nodes: impl Iterator<Item = Vec3>,
+        x: Vec3,
+        limit2: f64,
+        work: &mut Work,
+    ) -> Hit {
+        self.method.closest(nodes, x, limit2, work)
     }
 }
 
@@ -136,5 +153,6 @@ pub(super) fn closest_on_cell(
     x: Vec3,
 ) -> Hit {
     let method = method(kind, degree, space_dim);
-    method.closest(nodes.iter().copied(), x, &mut Work::default())
+    let work = &mut Work::default();
+    method.closest(nodes.iter().copied(), x, f64::INFINITY, work)
 }

@@ -7,6 +7,7 @@
 //! the best of a lattice of samples, so the one found is the closest unless the cell bends
 //! within the distance of two samples.
 
+use super::bounds::Control;
 use super::shape::{Jet, Patch, Shape};
 use super::simplex::{Hit, INTERIOR};
 use super::vector::{Vec3, along, dot, norm2, sub};
@@ -32,6 +33,8 @@ pub(super) struct General {
     values: Vec<f64>,
     /// The distance has one minimum in the cell: planar straight cells are convex.
     convex: bool,
+    /// Of curved cells.
+    control: Option<Control>,
 }
 
 /// Arrays of one search, kept between searches.
@@ -41,10 +44,13 @@ pub(super) struct Work {
     nodes: Vec<Vec3>,
     /// Squared distance and number of the samples.
     order: Vec<(f64, u32)>,
+    /// Control points of the cell, relative to the point.
+    hull: Vec<Vec3>,
+    line: Vec<Vec3>,
 }
 
 impl General {
-    pub fn new(shape: Shape, space_dim: usize) -> General {
+    pub fn new(shape: Shape, space_dim: usize, control: Option<Control>) -> General {
         let (kind, degree) = (shape.kind, shape.degree);
         let steps = (degree + 1).min(if kind.dim() == 3 { 4 } else { 11 });
         let axis = |d: usize| 0..=if d < kind.dim() { steps } else { 0 };
@@ -68,14 +74,24 @@ impl General {
             samples,
             values,
             convex,
+            control,
         }
     }
 
-    /// Closest point of the cell with the nodes `nodes` to `x`.
-    pub fn closest(&self, nodes: impl Iterator<Item = Vec3>, x: Vec3, work: &mut Work) -> Hit {
+    /// Closest point of the cell with the nodes `nodes` to `x`. If its squared distance is above
+    /// `limit2`, any point of the cell will do.
+    pub fn closest(
+        &self,
+        nodes: impl Iterator<Item = Vec3>,
+        x: Vec3,
+        limit2: f64,
+        work: &mut Work,
+    ) -> Hit {
         let Work {
             nodes: local,
             order,
+            hull,
+            line,
         } = work;
         local.clear();
         local.extend(nodes.map(|n| sub(n, x)));
@@ -83,7 +99,25 @@ impl General {
         let zero2 = ROUNDING * ROUNDING * reach2;
         let center = self.shape.kind.center();
         let mut best = self.descend(local, center, zero2);
-        if best.1 > zero2 && !self.convex {
+        let mut settled = best.1 <= zero2 || self.convex;
+        if !settled {
+            hull.clear();
+            hull.extend_from_slice(local);
+            let mut error = ROUNDING;
+            if let Some(control) = &self.control {
+                control.bounds(hull, line);
+                error += control.error;
+            }
+            // The cell lies in the hull of these points, so it is no nearer than a plane
+            // before them all; where that touches the point found, there is no closer one.
+            let length = best.1.sqrt();
+            let way = best.2.map(|c| c / length);
+            let least = hull.iter().map(|&c| dot(way, c));
+            let bound = least.fold(f64::INFINITY, f64::min) - error * reach2.sqrt();
+            settled = bound >= length * (1.0 - 1e-13) - 2.0 * error * reach2.sqrt()
+                || bound > 0.0 && bound * bound > limit2;
+        }
+        if !settled {
             order.clear();
             let rows = self.values.chunks_exact(local.len());
             for (i, row) in rows.enumerate() {

@@ -351,7 +351,7 @@ pub fn locate(geometry: &dyn Geometry, x: [f64; 3], tolerance: f64) -> Option<(u
             if bounds.distance2(x).sqrt() > limit {
                 return None;
             }
-            let hit = cells.closest(cell, x, &mut scratch.work);
+            let hit = cells.closest(cell, x, limit2(limit), &mut scratch.work);
             (hit.distance2.sqrt() <= limit).then_some((cell, hit.xi))
         })
     })

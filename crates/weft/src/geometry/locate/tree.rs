@@ -121,14 +121,16 @@ impl Tree {
 
     /// Closest point of the cell at place `item`.
     #[inline(always)]
-    fn measure(&self, item: usize, x: Vec3, work: &mut Work) -> Hit {
+    fn measure(&self, item: usize, x: Vec3, limit2: f64, work: &mut Work) -> Hit {
         if self.corners.is_empty() {
-            return self.cells.closest(self.bvh.order[item] as usize, x, work);
+            return self
+                .cells
+                .closest(self.bvh.order[item] as usize, x, limit2, work);
         }
         let corners = self.leaf(item).chunks_exact(3);
         let lane = item % LEAF;
         let nodes = corners.map(|c| [c[0][lane], c[1][lane], c[2][lane]]);
-        self.cells.closest_of(nodes, x, work)
+        self.cells.closest_of(nodes, x, limit2, work)
     }
 
     pub fn find(
@@ -147,9 +149,10 @@ impl Tree {
                 if larger || filter.is_some_and(|accept| !accept(cell)) {
                     continue;
                 }
-                let hit = self.measure(item, x, work);
-                let holds = hit.distance2 == 0.0
-                    || hit.distance2.sqrt() <= tolerance * self.cells.size(cell);
+                let reach = tolerance * self.cells.size(cell);
+                let limit2 = super::tree::limit2(reach);
+                let hit = self.measure(item, x, limit2, work);
+                let holds = hit.distance2.sqrt() <= reach;
                 if holds {
                     best = Some(Location { cell, xi: hit.xi });
                 }
@@ -183,7 +186,7 @@ impl Tree {
             best: None,
         };
         if let Some(guess) = search.guess.filter(|&g| g < self.cells.count()) {
-            let hit = self.cells.closest(guess, x, nearest.work);
+            let hit = self.cells.closest(guess, x, limit, nearest.work);
             nearest.take(guess, hit, &mut limit);
         }
         self.bvh.nearest(simd, x, &mut limit, stack, &mut nearest);
@@ -242,9 +245,14 @@ impl Leaves for NearestLeaves<'_> {
             if distances2[item % LEAF] > *limit2 * (1.0 + 1e-6) + self.slack {
                 continue;
             }
-            let hit = self.tree.measure(item, self.x, self.work);
+            let cell = self.tree.bvh.order[item] as usize;
+            let held = |(b, h): (usize, Hit)| h.distance2 == 0.0 && b <= cell;
+            if self.best.is_some_and(held) {
+                continue;
+            }
+            let hit = self.tree.measure(item, self.x, *limit2, self.work);
             if hit.distance2 <= *limit2 {
-                self.take(self.tree.bvh.order[item] as usize, hit, limit2);
+                self.take(cell, hit, limit2);
             }
         }
     }
