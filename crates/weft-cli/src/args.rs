@@ -8,7 +8,7 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   weft run cases/bracket.toml                       solve, write out/bracket/
-  weft run cases/bracket.toml --set spaces.u.degree=1 --out /tmp/p1
+  weft run cases/bracket.toml --set spaces.u.degree=1 --out out/p1
   weft run cases/bracket.toml --set mesh.file=cases/data/bracket_v22.msh --json
   weft check cases/bracket.toml                     find mistakes without solving
   weft info cases/data/bracket.msh                  cells, groups and quality of a mesh
