@@ -1,0 +1,1 @@
+//! Clouds of particles from boxes, spheres, meshes and height fields.

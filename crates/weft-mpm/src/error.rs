@@ -1,0 +1,79 @@
+//! What can go wrong.
+
+use thiserror::Error;
+
+/// An error of this crate.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum MpmError {
+    /// An option, or two that do not go together.
+    #[error("{option}: {reason}")]
+    Config {
+        /// The option's name as in [`Config`](crate::Config), with its value.
+        option: String,
+        /// What is wrong and what would be accepted.
+        reason: String,
+    },
+    /// A value of a material.
+    #[error("material {material}: {name} = {value}; {accepted}")]
+    Material {
+        /// Index of the material.
+        material: usize,
+        /// Name of the value.
+        name: &'static str,
+        /// What it is.
+        value: f32,
+        /// What would be accepted.
+        accepted: &'static str,
+    },
+    /// A value of a particle.
+    #[error("particle {particle}: {name} is {value}; {accepted}")]
+    Particle {
+        /// Index of the particle.
+        particle: usize,
+        /// Which array.
+        name: &'static str,
+        /// What it holds.
+        value: String,
+        /// What would be accepted.
+        accepted: &'static str,
+    },
+    /// Arrays that should be of one length.
+    #[error("particle array {name} has {found} entries, expected {expected} as in position")]
+    Length {
+        /// Which array.
+        name: &'static str,
+        /// Its length.
+        found: usize,
+        /// Length of the positions.
+        expected: usize,
+    },
+    /// A collider, body or shape that cannot be used.
+    #[error("collider {collider}: {reason}")]
+    Collider {
+        /// Index of the collider.
+        collider: usize,
+        /// What is wrong and what would be accepted.
+        reason: String,
+    },
+    /// A time step that is not a positive finite number, or negative.
+    #[error("time step {dt} s; expected a finite number above 0")]
+    TimeStep {
+        /// The step asked for.
+        dt: f64,
+    },
+    /// The grid cannot hold the particles.
+    #[error("grid: {0}")]
+    Grid(#[from] weft::geometry::GeometryError),
+    /// More cells than the capacity.
+    #[error("{needed} active cells, more than max_active_cell_count = {capacity}")]
+    Capacity {
+        /// Cells that hold particles.
+        needed: usize,
+        /// The capacity.
+        capacity: usize,
+    },
+    /// An emitter or sampler that cannot be used.
+    #[error("sampler: {0}")]
+    Sampler(String),
+}

@@ -1,0 +1,182 @@
+//! The cloud of particles.
+
+use crate::MpmError;
+
+/// Flag of a particle that takes part.
+pub const ACTIVE: u8 = 1;
+/// Flag of a particle that stands for something outside: it has mass and momentum, no stress.
+pub const PROXY: u8 = 2;
+
+/// State of all particles, one array a quantity, all of one length.
+///
+/// A particle of mass 0 is kinematic: its velocity is prescribed and the material around yields
+/// to it. A particle without [`ACTIVE`] is left as it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Particles {
+    /// Positions, m.
+    pub position: Vec<[f64; 3]>,
+    /// Velocities, m/s.
+    pub velocity: Vec<[f32; 3]>,
+    /// Velocity gradients ∂v_i/∂x_j as `[i][j]`, 1/s.
+    pub gradient: Vec<[[f32; 3]; 3]>,
+    /// Elastic deformation gradients `[i][j]`.
+    pub elastic: Vec<[[f32; 3]; 3]>,
+    /// Plastic volume ratios Jp.
+    pub plastic_volume: Vec<f32>,
+    /// Stress, compression positive, Pa: components of the orthonormal map
+    /// ([spherical, (xx-yy)/2, √3/2 (zz - tr/3), yz, xz, xy]).
+    pub stress: Vec<[f32; 6]>,
+    /// Deformation for pictures, `[i][j]`: starts as the identity.
+    pub frame: Vec<[[f32; 3]; 3]>,
+    /// Mass, kg; 0 for kinematic particles.
+    pub mass: Vec<f32>,
+    /// Half the edge of the cube that a particle fills, m; its volume is 8 r³.
+    pub radius: Vec<f32>,
+    /// Index into the materials.
+    pub material: Vec<u16>,
+    /// [`ACTIVE`] and [`PROXY`].
+    pub flags: Vec<u8>,
+    /// World (environment) of each particle.
+    pub world: Vec<u32>,
+}
+
+const IDENTITY: [[f32; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+
+impl Particles {
+    /// No particles.
+    pub fn new() -> Particles {
+        Particles::default()
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.position.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.position.is_empty()
+    }
+
+    /// Adds a particle at rest, of material 0 and world 0: the index.
+    pub fn push(&mut self, position: [f64; 3], mass: f32, radius: f32) -> usize {
+        self.position.push(position);
+        self.velocity.push([0.0; 3]);
+        self.gradient.push([[0.0; 3]; 3]);
+        self.elastic.push(IDENTITY);
+        self.plastic_volume.push(1.0);
+        self.stress.push([0.0; 6]);
+        self.frame.push(IDENTITY);
+        self.mass.push(mass);
+        self.radius.push(radius);
+        self.material.push(0);
+        self.flags.push(ACTIVE);
+        self.world.push(0);
+        self.len() - 1
+    }
+
+    /// Adds all of another cloud.
+    pub fn append(&mut self, mut other: Particles) {
+        self.position.append(&mut other.position);
+        self.velocity.append(&mut other.velocity);
+        self.gradient.append(&mut other.gradient);
+        self.elastic.append(&mut other.elastic);
+        self.plastic_volume.append(&mut other.plastic_volume);
+        self.stress.append(&mut other.stress);
+        self.frame.append(&mut other.frame);
+        self.mass.append(&mut other.mass);
+        self.radius.append(&mut other.radius);
+        self.material.append(&mut other.material);
+        self.flags.append(&mut other.flags);
+        self.world.append(&mut other.world);
+    }
+
+    /// Keeps the particles for which `keep` says so, in their order: how many were removed.
+    pub fn retain(&mut self, keep: impl Fn(&Particles, usize) -> bool) -> usize {
+        let kept: Vec<bool> = (0..self.len()).map(|i| keep(self, i)).collect();
+        let before = self.len();
+        fn filter<T>(array: &mut Vec<T>, kept: &[bool]) {
+            let mut i = 0;
+            array.retain(|_| {
+                i += 1;
+                kept[i - 1]
+            });
+        }
+        filter(&mut self.position, &kept);
+        filter(&mut self.velocity, &kept);
+        filter(&mut self.gradient, &kept);
+        filter(&mut self.elastic, &kept);
+        filter(&mut self.plastic_volume, &kept);
+        filter(&mut self.stress, &kept);
+        filter(&mut self.frame, &kept);
+        filter(&mut self.mass, &kept);
+        filter(&mut self.radius, &kept);
+        filter(&mut self.material, &kept);
+        filter(&mut self.flags, &kept);
+        filter(&mut self.world, &kept);
+        before - self.len()
+    }
+
+    /// Volume of a particle, m³.
+    pub fn volume(&self, i: usize) -> f32 {
+        let edge = 2.0 * self.radius[i];
+        edge * edge * edge
+    }
+
+    /// Checks lengths and values; `materials` is how many there are.
+    ///
+    /// # Errors
+    /// [`MpmError::Length`], [`MpmError::Particle`]. Positions that are not finite are no error:
+    /// such particles take no part and are counted.
+    pub fn check(&self, materials: usize) -> Result<(), MpmError> {
+        let expected = self.len();
+        let lengths = [
+            ("velocity", self.velocity.len()),
+            ("gradient", self.gradient.len()),
+            ("elastic", self.elastic.len()),
+            ("plastic_volume", self.plastic_volume.len()),
+            ("stress", self.stress.len()),
+            ("frame", self.frame.len()),
+            ("mass", self.mass.len()),
+            ("radius", self.radius.len()),
+            ("material", self.material.len()),
+            ("flags", self.flags.len()),
+            ("world", self.world.len()),
+        ];
+        for (name, found) in lengths {
+            if found != expected {
+                return Err(MpmError::Length {
+                    name,
+                    found,
+                    expected,
+                });
+            }
+        }
+        let fault = |particle, name, value: String, accepted| MpmError::Particle {
+            particle,
+            name,
+            value,
+            accepted,
+        };
+        for i in 0..expected {
+            let (mass, radius, jp) = (self.mass[i], self.radius[i], self.plastic_volume[i]);
+            if !(mass >= 0.0 && mass.is_finite()) {
+                let accepted = "expected a finite number of at least 0 (0: kinematic)";
+                return Err(fault(i, "mass", mass.to_string(), accepted));
+            }
+            if !(radius > 0.0 && radius.is_finite()) {
+                let accepted = "expected a finite number above 0";
+                return Err(fault(i, "radius", radius.to_string(), accepted));
+            }
+            if !(jp > 0.0 && jp.is_finite()) {
+                let accepted = "expected a finite number above 0";
+                return Err(fault(i, "plastic_volume", jp.to_string(), accepted));
+            }
+            if usize::from(self.material[i]) >= materials {
+                let accepted = "expected the index of a material";
+                return Err(fault(i, "material", self.material[i].to_string(), accepted));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,37 @@
+//! Symmetric tensors as six numbers, and small matrices.
+//!
+//! The map T keeps half the inner product, T(A)·T(B) = ½ A:B: d0 = tr(A)/√6, d1 = (A00 - A11)/2,
+//! d2 = √3/2 (A22 - tr(A)/3), d3 = A12, d4 = A02, d5 = A01. A pressure p is d0 = p √(3/2), and
+//! the norm of d1..d5 is √J2.
+
+/// A 3 × 3 matrix, `[row][column]`.
+pub(crate) type Mat3 = [[f32; 3]; 3];
+
+const SQRT_3: f32 = 1.732_050_8;
+const SQRT_6: f32 = 2.449_489_7;
+
+/// T(sym(A)).
+#[inline(always)]
+pub(crate) fn pack(a: &Mat3) -> [f32; 6] {
+    let trace = a[0][0] + a[1][1] + a[2][2];
+    [
+        trace / SQRT_6,
+        0.5 * (a[0][0] - a[1][1]),
+        0.5 * SQRT_3 * (a[2][2] - trace / 3.0),
+        0.5 * (a[1][2] + a[2][1]),
+        0.5 * (a[0][2] + a[2][0]),
+        0.5 * (a[0][1] + a[1][0]),
+    ]
+}
+
+/// T⁻¹(d).
+#[inline(always)]
+pub(crate) fn unpack(d: &[f32; 6]) -> Mat3 {
+    let a = d[0] * (SQRT_6 / 3.0);
+    let b = d[2] / SQRT_3;
+    [
+        [a + d[1] - b, d[5], d[4]],
+        [d[5], a - d[1] - b, d[3]],
+        [d[4], d[3], a + 2.0 * b],
+    ]
+}
