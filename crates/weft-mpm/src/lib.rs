@@ -5,12 +5,15 @@
 //! Everything is in SI units. Grid quantities and particle state are single precision, positions
 //! double.
 
+mod bins;
 pub mod collider;
 mod config;
 pub mod emit;
 mod error;
+mod grid;
 mod material;
 mod particles;
+mod shape;
 mod tensor;
 
 pub use config::{
