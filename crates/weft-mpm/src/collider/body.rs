@@ -197,8 +197,8 @@ impl State {
     /// The body after a step without contact; `None` if it leaves the range of numbers.
     ///
     /// Semi-implicit Euler for the centre of mass. The rotation keeps the angular momentum L:
-    /// the angular velocity of the step is that of L at the orientation half-way through it, so
-    /// a step back undoes a step forward and the energy has no trend.
+    /// the angular velocity of a (part of a) step is that of L at the orientation half-way through
+    /// it, so a step back undoes a step forward and the energy has no trend.
     pub fn advanced(&self, dt: f64, gravity: DVec3) -> Option<State> {
         let mut next = *self;
         match self.motion {
@@ -208,12 +208,19 @@ impl State {
                 next.linear += dt * gravity;
                 let momentum = rotate(self.at.rotation, &self.inertia, self.angular);
                 let spin = |q| rotate(q, &self.inverse_inertia, momentum);
-                let mut middle = self.angular;
-                for _ in 0..SPIN_ITERATIONS {
-                    middle = spin(turned(0.5 * dt * middle, self.at.rotation));
+                // The error in energy is of the order of the square of a part's angle.
+                let parts = (self.angular.length() * dt / SPIN_ANGLE).ceil();
+                let parts = parts.clamp(1.0, SPIN_PARTS);
+                let part = dt / parts;
+                for _ in 0..parts as usize {
+                    let start = next.at.rotation;
+                    let mut middle = next.angular;
+                    for _ in 0..SPIN_ITERATIONS {
+                        middle = spin(turned(0.5 * part * middle, start));
+                    }
+                    next.at.rotation = turned(part * middle, start);
+                    next.angular = spin(next.at.rotation);
                 }
-                next.at.rotation = turned(dt * middle, self.at.rotation);
-                next.angular = spin(next.at.rotation);
             }
         }
         let center = self.center_of_mass() + dt * next.linear;
@@ -225,6 +232,10 @@ impl State {
         finite.then_some(next)
     }
 }
+
+/// Angle of a part of a step, and most parts of a step.
+const SPIN_ANGLE: f64 = 0.1;
+const SPIN_PARTS: f64 = 16.0;
 
 /// Fixed-point iterations for the half-way orientation: each gains a factor of some |ω| dt / 2.
 const SPIN_ITERATIONS: usize = 8;

@@ -92,11 +92,6 @@ pub(super) struct Rigid {
 }
 
 impl Rigid {
-    pub const IDENTITY: Rigid = Rigid {
-        position: DVec3::ZERO,
-        rotation: DQuat::IDENTITY,
-    };
-
     pub fn pose(&self) -> Pose {
         Pose {
             position: self.position.into(),

@@ -328,7 +328,7 @@ impl Colliders {
             if elsewhere || x.distance_squared(entry.center) > range * range {
                 continue;
             }
-            let local = entry.turn.mul_transpose_vec3(x - entry.origin);
+            let local = entry.turn.transpose() * (x - entry.origin);
             if let Some(sample) = entry.solid.sample(local, max_distance, flat) {
                 let distance = sample.distance - entry.thickness;
                 if distance < best {
