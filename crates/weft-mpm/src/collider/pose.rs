@@ -67,7 +67,7 @@ impl Pose {
     }
 
     /// The same with a unit quaternion, or what is wrong.
-    pub(super) fn checked(&self) -> Result<Rigid, String> {
+    pub(crate) fn checked(&self) -> Result<Rigid, String> {
         let position = vector("position", self.position)?;
         let rotation = DQuat::from_array(self.rotation);
         let length = rotation.length();
@@ -86,7 +86,7 @@ impl Pose {
 
 /// A pose with a unit quaternion.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Rigid {
+pub(crate) struct Rigid {
     pub position: DVec3,
     pub rotation: DQuat,
 }
