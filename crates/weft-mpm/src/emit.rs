@@ -189,7 +189,7 @@ impl Fill {
     }
 
     /// A lattice of particles at lower + (i, j, k) spacing, x fastest: exactly
-    /// counts[0] counts[1] counts[2] of them.
+    /// the product of `counts` of them.
     ///
     /// # Errors
     /// [`MpmError::Sampler`] for values out of range, or more than [`MAX_PARTICLES`].

@@ -16,7 +16,7 @@ pub struct HeightField {
     pub counts: [usize; 2],
     /// Distance of samples along x and y, m, above 0.
     pub spacing: [f64; 2],
-    /// Height of sample (i, j) at i + j counts[0], m.
+    /// Heights, m: sample (i, j) at index `i + j * counts[0]`.
     pub heights: Vec<f64>,
 }
 
