@@ -203,7 +203,7 @@ impl VoxelCells {
     }
 
     fn vertex_position(&self, vertex: [i32; 3]) -> [f64; 3] {
-        let shift = self.environments.shift_at(vertex[0]);
+        let shift = self.environments.shift_at(vertex);
         self.map
             .position(std::array::from_fn(|d| (vertex[d] - shift[d]) as f64))
     }
