@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weft::assemble::{integrate, interpolate, matrix, vector};
 use weft::field::Field;
 use weft::form::{Expr, Form, Measure, Scope, grad};
-use weft::geometry::{AdaptiveVoxelGrid, Geometry, Grading, Grid3, LatticeMap, Mark};
+use weft::geometry::{AdaptiveVoxelGrid, Geometry, Grading, Grid3, Mark, VoxelMap};
 use weft::problem::{Dirichlet, PreconditionerKind, Solver, solve};
 use weft::solve::{KrylovOptions, Method};
 use weft::space::Space;
@@ -21,7 +21,10 @@ fn grid(n: i32, grading: Grading) -> AdaptiveVoxelGrid {
         .collect();
     let size = 1.0 / (4 * n) as f64;
     let lower = (n / 2 * 4) as f64 * size;
-    let map = LatticeMap::cubes(size).with_offset([CORNER[0] + lower, CORNER[1], CORNER[2]]);
+    let map = VoxelMap::uniform(size)
+        .unwrap()
+        .with_offset([CORNER[0] + lower, CORNER[1], CORNER[2]])
+        .unwrap();
     let start = AdaptiveVoxelGrid::uniform(&coarse, 2, map)
         .unwrap()
         .graded(grading)
@@ -153,9 +156,12 @@ fn ragged(seed: u64, gaps: bool) -> AdaptiveVoxelGrid {
             _ => cells.push((origin, level)),
         }
     }
-    let map = LatticeMap::new([0.05, 0.08, 0.06])
-        .with_matrix([[0.8, -0.4, 0.1], [0.6, 0.9, -0.2], [0.1, 0.2, 1.0]])
-        .with_offset([-3.0, 2.0, 0.5]);
+    let matrix = [
+        [0.04, -0.03, 0.006],
+        [0.03, 0.07, -0.01],
+        [0.005, 0.015, 0.06],
+    ];
+    let map = VoxelMap::affine(matrix, [-3.0, 2.0, 0.5]).unwrap();
     AdaptiveVoxelGrid::from_cells(&cells, map).unwrap()
 }
 
@@ -275,7 +281,7 @@ fn a_uniform_grid_gives_what_a_lattice_gives() {
     let cells: Vec<[i32; 3]> = (0..n * n * n)
         .map(|k| [k / (n * n), k / n % n, k % n])
         .collect();
-    let map = LatticeMap::cubes(1.0 / n as f64);
+    let map = VoxelMap::uniform(1.0 / n as f64).unwrap();
     let voxels = AdaptiveVoxelGrid::uniform(&cells, 0, map).unwrap();
     let lattice = Grid3::unit([n as usize; 3]).unwrap();
     fn energy<G: Geometry + Clone + 'static>(geometry: &G) -> f64 {

@@ -9,7 +9,7 @@ use weft::assemble::integrate;
 use weft::field::Field;
 use weft::form::{Expr, Measure, Scope, grad};
 use weft::geometry::{
-    AdaptiveVoxelGrid, Geometry, Grid2, Grid3, LatticeMap, Locator, VoxelGrid, VoxelMap, shapes,
+    AdaptiveVoxelGrid, Geometry, Grid2, Grid3, Locator, VoxelGrid, VoxelMap, shapes,
 };
 use weft::problem::{Dirichlet, PreconditionerKind, Solver, solve};
 use weft::solve::{KrylovOptions, Method};
@@ -72,9 +72,7 @@ fn hanging(body: [Vec3; 3], n: i32) -> AdaptiveVoxelGrid {
             cells.push((origin, level));
         }
     }
-    let map = LatticeMap::cubes(1.0)
-        .with_matrix(matrix)
-        .with_offset(offset);
+    let map = VoxelMap::affine(matrix, offset).unwrap();
     AdaptiveVoxelGrid::from_cells(&cells, map).unwrap()
 }
 
@@ -172,7 +170,6 @@ fn diffusion_agrees_on_mesh_grid_and_voxels() {
         .with_offset(offset)
         .unwrap();
     let sparse_box = VoxelGrid::from_coordinates(&voxels, map).unwrap();
-    let map = LatticeMap::cubes(0.25).with_offset(offset);
     let adaptive = AdaptiveVoxelGrid::uniform(&voxels, 0, map).unwrap();
     let sides = ["left", "right", "bottom", "top"];
     for degree in 1..=3 {

@@ -27,7 +27,7 @@ fn positions_are_located() {
 
 /// Points of a cell: a dense lattice in the skew case, the exact closest one otherwise.
 fn least_distance(grid: &AdaptiveVoxelGrid, x: [f64; 3], aligned: bool) -> (f64, usize) {
-    let r = grid.lattice_map().lattice_point(x);
+    let r = grid.voxel_map().lattice(x);
     let mut best = (f64::INFINITY, 0);
     for (cell, (origin, level)) in cells(grid).into_iter().enumerate() {
         let size = f64::from(1 << level);
@@ -53,7 +53,10 @@ fn the_closest_cell_is_the_closest() {
     for (seed, map, aligned) in [
         (
             1,
-            LatticeMap::new([0.5, 0.1, 0.3]).with_offset([1.0, 0.0, -3.0]),
+            VoxelMap::scaled([0.5, 0.1, 0.3])
+                .unwrap()
+                .with_offset([1.0, 0.0, -3.0])
+                .unwrap(),
             true,
         ),
         (2, skew_map(), false),
@@ -98,7 +101,7 @@ fn the_closest_cell_is_the_closest() {
 
 #[test]
 fn of_equally_close_cells_the_first_is_taken() {
-    let map = LatticeMap::cubes(1.0);
+    let map = VoxelMap::uniform(1.0).unwrap();
     let grid = AdaptiveVoxelGrid::from_cells(&[([-2, 0, 0], 0), ([2, 0, 0], 0)], map).unwrap();
     let closest = grid.closest([0.5, 0.5, 0.5], 2.0).unwrap();
     assert_eq!((closest.cell, closest.distance), (0, 1.5));

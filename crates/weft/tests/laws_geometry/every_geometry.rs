@@ -95,7 +95,7 @@ fn voxels() -> Vec<(&'static str, VoxelGrid)> {
 
 /// Cells of three sizes around the origin, with faces and edges that hang by one level and two.
 fn adaptive() -> Vec<(&'static str, AdaptiveVoxelGrid)> {
-    let grid = |map: LatticeMap, grading: Grading| {
+    let grid = |map: VoxelMap, grading: Grading| {
         let coarse: Vec<[i32; 3]> = (0..12)
             .map(|n| [n / 4 - 2, n / 2 % 2 - 1, n % 2 - 1])
             .collect();
@@ -113,8 +113,8 @@ fn adaptive() -> Vec<(&'static str, AdaptiveVoxelGrid)> {
             grid.adapted(&marks).unwrap()
         })
     };
-    let plain = LatticeMap::cubes(0.25);
-    let skew = plain.with_matrix(SKEW).with_offset(AWAY);
+    let plain = VoxelMap::uniform(0.25).unwrap();
+    let skew = VoxelMap::affine(SKEW, AWAY).unwrap();
     vec![
         ("adaptive voxels", grid(plain, Grading::None)),
         ("graded adaptive voxels", grid(plain, Grading::Vertex)),

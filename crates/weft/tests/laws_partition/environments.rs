@@ -4,7 +4,7 @@ use super::*;
 use common::assert_close;
 use weft::assemble::{integrate, matrix};
 use weft::form::{Expr, Measure, dot, grad};
-use weft::geometry::{AdaptiveVoxelGrid, LatticeMap, Locator, Search, frame_at};
+use weft::geometry::{AdaptiveVoxelGrid, Locator, Search, frame_at};
 
 fn bases() -> Vec<(String, Shared)> {
     let mut all = geometries();
@@ -221,7 +221,8 @@ fn lookup_takes_an_environment() {
     let fine = (0..8).map(|i| [2 + i / 4, 2 + i / 2 % 2, i % 2]).collect();
     let coarse = vec![[0, 0, 0], [0, 1, 0], [1, 0, 0]];
     let hanging =
-        AdaptiveVoxelGrid::from_hierarchy(&[fine, coarse], LatticeMap::cubes(0.5)).unwrap();
+        AdaptiveVoxelGrid::from_hierarchy(&[fine, coarse], VoxelMap::uniform(0.5).unwrap())
+            .unwrap();
     let mut all = bases();
     all.push(("hanging voxels".to_string(), Arc::new(hanging)));
     for (name, base) in all {
@@ -261,7 +262,7 @@ fn lookup_takes_an_environment() {
                     true => x[d] + random.between(-2.0, 2.0),
                     false => 0.0,
                 });
-                let (near, third) = (f64::INFINITY, |c: usize| c % 3 == 0);
+                let (near, third) = (f64::INFINITY, |c: usize| c.is_multiple_of(3));
                 for (max_dist, filtered, guess) in [
                     (near, false, 0),
                     (near, false, cell),

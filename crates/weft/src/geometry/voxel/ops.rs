@@ -222,7 +222,7 @@ impl VoxelGrid {
             "cell",
             local(&cells).map(|(e, at)| (e, at.map(|c| c >> 1))),
             cells.environment_count(),
-            cells.map.rescaled(2.0)?,
+            cells.map.finer(-1).checked()?,
             self.packing_elsewhere(),
             "the grid has none",
         )
@@ -247,7 +247,7 @@ impl VoxelGrid {
             "a part of cell, part",
             local(&cells).flat_map(parts),
             cells.environment_count(),
-            cells.map.rescaled(0.5)?,
+            cells.map.finer(1).checked()?,
             self.packing_elsewhere(),
             "the grid has none",
         )
