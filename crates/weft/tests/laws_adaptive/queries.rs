@@ -1,4 +1,5 @@
 use super::*;
+use weft::geometry::Geometry;
 
 #[test]
 fn positions_are_located() {
@@ -106,4 +107,27 @@ fn of_equally_close_cells_the_first_is_taken() {
     let closest = grid.closest([0.5, 0.5, 0.5], 2.0).unwrap();
     assert_eq!((closest.cell, closest.distance), (0, 1.5));
     assert_eq!(closest.xi, [1.0, 0.5, 0.5]);
+}
+
+/// A map whose cells have their centres at images of integers: refined and coarsened lattices have
+/// the same corners, without rounding.
+#[test]
+fn centred_maps_keep_their_corners() {
+    for map in [VoxelMap::uniform(0.3).unwrap(), skew_map()] {
+        let map = map.centred();
+        let grid = AdaptiveVoxelGrid::from_cells(&[([-1, 0, 2], 0), ([0; 3], 1)], map).unwrap();
+        let middle = grid.map().mean(grid.topology().cell_vertices(0));
+        assert!(distance(middle, position(&grid, 0, [0.5; 3])) < 1e-13);
+        let fine = grid.adapted(&[Mark::Refine; 2]).unwrap();
+        assert_eq!(fine.cell_count(), 16);
+        for cell in 0..16 {
+            let x = position(&fine, cell, [0.5; 3]);
+            let (parent, _) = grid.locate(x).unwrap();
+            let overlaps = fine.overlaps(&grid).unwrap();
+            assert_eq!(overlaps.of(cell)[0].old as usize, parent);
+        }
+        let back = fine.adapted(&[Mark::Coarsen; 16]).unwrap().trimmed();
+        assert_eq!(back.voxel_map(), map);
+        assert_eq!(cells(&back), cells(&grid));
+    }
 }
