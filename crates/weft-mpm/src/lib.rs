@@ -11,6 +11,8 @@ pub mod emit;
 mod error;
 mod material;
 mod particles;
+#[allow(dead_code)]
+mod solve;
 mod tensor;
 
 pub use config::{
