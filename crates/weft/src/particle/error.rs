@@ -10,7 +10,9 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum ParticleError {
     /// An array of the wrong length.
-    #[error("{what} has {found} entries; there are {expected} particles, one entry for each is needed")]
+    #[error(
+        "{what} has {found} entries; there are {expected} particles, one entry for each is needed"
+    )]
     Length {
         /// The array.
         what: &'static str,
@@ -55,7 +57,9 @@ pub enum ParticleError {
         limit: f64,
     },
     /// Environments of particles on a geometry that has none.
-    #[error("environments were given for particles on a geometry without them; only VoxelGrid has them")]
+    #[error(
+        "environments were given for particles on a geometry without them; only VoxelGrid has them"
+    )]
     NoEnvironments,
     /// An environment that is missing or does not exist.
     #[error(transparent)]

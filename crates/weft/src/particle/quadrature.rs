@@ -59,7 +59,10 @@ impl<'a> Cloud<'a> {
             ("the list of volumes", Some(self.volumes.len())),
             ("the mask of active particles", self.active.map(<[_]>::len)),
             ("the list of half-widths", widths),
-            ("the list of environments", self.environments.map(<[_]>::len)),
+            (
+                "the list of environments",
+                self.environments.map(<[_]>::len),
+            ),
         ];
         for (what, found) in lengths {
             if let Some(found) = found.filter(|&f| f != expected) {
@@ -302,7 +305,11 @@ impl ParticleQuadrature {
         if result.is_ok()
             && let Some(new) = shop.spare.take()
         {
-            let mut samples = self.0.samples.write().unwrap_or_else(PoisonError::into_inner);
+            let mut samples = self
+                .0
+                .samples
+                .write()
+                .unwrap_or_else(PoisonError::into_inner);
             shop.spare = Some(std::mem::replace(&mut *samples, new));
         }
         *take() = Some(shop);
@@ -505,9 +512,8 @@ fn finish(
         let chunks = chunks.zip(new.xi.par_chunks_mut(CHUNK));
         let chunks = chunks.zip(new.shares.par_chunks_mut(CHUNK));
         let chunks = chunks.zip(new.weights.par_chunks_mut(CHUNK));
-        chunks
-            .zip(order.par_chunks(CHUNK))
-            .for_each(|((((particles, xi), shares), weights), order)| {
+        chunks.zip(order.par_chunks(CHUNK)).for_each(
+            |((((particles, xi), shares), weights), order)| {
                 for (k, &slot) in order.iter().enumerate() {
                     let from = &slots[slot as usize];
                     particles[k] = (given.particle)(slot as usize);
@@ -515,7 +521,8 @@ fn finish(
                     shares[k] = from.share;
                     weights[k] = from.share * given.volumes[particles[k] as usize];
                 }
-            });
+            },
+        );
         new.several = given.several;
         if given.several {
             let of = &new.particles;

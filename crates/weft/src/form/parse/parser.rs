@@ -343,6 +343,7 @@ impl<'a> Parser<'a> {
         let near = crate::form::nearest(name, known.iter().copied());
         let hint = match near {
             Some(near) => format!("; did you mean `{near}`?"),
+            None if known.is_empty() => String::new(),
             None => format!("; known are {}", known.join(", ")),
         };
         self.error(position, format!("there is no {what} `{name}`{hint}"))
