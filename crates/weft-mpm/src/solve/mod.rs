@@ -4,6 +4,7 @@
 //! velocity is v* + M⁻¹(Bᵀ r + Hᵀ λ), and contact impulses λ obey Coulomb's law. Sites, eight side
 //! by side, are solved one after another with the velocity kept up to date.
 
+mod crew;
 mod flow;
 mod lanes;
 
