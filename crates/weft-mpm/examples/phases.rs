@@ -15,14 +15,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut particles = Particles::new();
     let mut seed = 1u64;
     let mut jitter = || {
-        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        seed = seed
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         ((seed >> 40) as f64 / (1u64 << 24) as f64 - 0.5) * 2.0 * spacing
     };
     for i in 0..side {
         for j in 0..side {
             for k in 0..side {
                 let at = [i, j, k].map(|x| x as f64 * spacing);
-                let x = [at[0] - 1.0 + jitter(), at[1] - 1.0 + jitter(), at[2] + 1.5 + jitter()];
+                let x = [
+                    at[0] - 1.0 + jitter(),
+                    at[1] - 1.0 + jitter(),
+                    at[2] + 1.5 + jitter(),
+                ];
                 particles.push(x, (1000.0 * spacing.powi(3)) as f32, (0.5 * spacing) as f32);
             }
         }
@@ -65,7 +71,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let start = std::time::Instant::now();
         let report = solver.step(&mut particles, &mut colliders, 1.0 / 60.0)?;
         let total = start.elapsed().as_secs_f64();
-        colliders.project_outside(&mut particles, 1.0 / 60.0, None, weft_mpm::ColliderVelocity::Forward)?;
+        colliders.project_outside(
+            &mut particles,
+            1.0 / 60.0,
+            None,
+            weft_mpm::ColliderVelocity::Forward,
+        )?;
         let whole = start.elapsed().as_secs_f64();
         let phases: Vec<String> = report
             .seconds
