@@ -151,7 +151,7 @@ struct Inner {
 /// assert_eq!((report.inside, report.outside), (1, 1));
 ///
 /// let x = Expr::position(&grid);
-/// let moment = x.component(1).over(&Measure::cells(&grid).on_particles(&sand));
+/// let moment = x.at(1).over(&Measure::cells(&grid).on_particles(&sand));
 /// assert!((weft::assemble::integrate(&moment)? - 0.5 * 0.2).abs() < 1e-15);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

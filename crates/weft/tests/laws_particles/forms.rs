@@ -33,7 +33,7 @@ fn on_each(f: &dyn Fn(&str, &dyn Probe)) {
         "VoxelGrid",
         &VoxelGrid::from_coordinates(&all, map).unwrap(),
     );
-    let map = LatticeMap::uniform(0.25).unwrap();
+    let map = LatticeMap::cubes(0.25);
     let cells: Vec<([i32; 3], u8)> = (0..8)
         .flat_map(|k| {
             let corner = [k / 4 * 2, k / 2 % 2 * 2, k % 2 * 2];
@@ -79,7 +79,7 @@ impl<G: Geometry + Clone + 'static> Probe for G {
             let last = x[dim - 1];
             1.0 + x[0] * x[0] * last - 3.0 * last.powi(3)
         };
-        let (a, b) = (at.component(0), at.component(dim - 1));
+        let (a, b) = (at.at(0), at.at(dim - 1));
         let e = 1.0 + &a * &a * &b - 3.0 * (&b * &b * &b);
         let sum: f64 = x.iter().zip(&w).map(|(x, w)| w * f(x)).sum();
         let found = integral(&e, self, &particles);
@@ -148,7 +148,7 @@ fn vector_spaces_fields_and_mixed_spaces_too() {
         let (u, v) = (Expr::trial(&vectors), Expr::test(&vectors));
         let q = Expr::test(&p1);
         let h = Expr::cell_size();
-        let x0 = Expr::position(mesh).component(0);
+        let x0 = Expr::position(mesh).at(0);
         let k = 2.0 + f.expr() * f.expr() + dot(&grad(&f.expr()), &grad(&f.expr())) * h + x0;
         compare(mesh, 4, case.name, |m| {
             (&k * inner(&sym(&grad(&u)), &sym(&grad(&v))) + dot(&u, &v)).over(m)
@@ -243,7 +243,7 @@ fn the_text_syntax_names_particles() {
         Err(e) => e.to_string(),
         Ok(form) => integrate(&form).unwrap_err().to_string(),
     };
-    assert!(message("rho*dx(particles = snad)").contains("did you mean `sand`"));
+    assert!(message("rho*dx(particles = sandy)").contains("did you mean `sand`"));
     assert!(message("rho*dx(particles = 3)").contains("by a name"));
     assert!(message("rho*dx").contains("values at particles only"));
     assert!(message("rho*ds(particles = sand)").contains("over cells (dx)"));
@@ -309,7 +309,7 @@ fn an_integrand_counts_where_particles_are_only() {
     let particles = cloud_on(&grid, &x, &[1.0; 3]);
     let at = Expr::position(&grid);
     let mass = ParticleData::scalar("m", &[1.0, 2.0, 4.0]);
-    let e = 1.0 / (at.component(0) - 0.5) * Expr::from(&mass);
+    let e = 1.0 / (at.at(0) - 0.5) * Expr::from(&mass);
     assert_eq!(integral(&e, &grid, &particles), 4.0 * (-1.0 + 2.0 - 4.0));
     let space = Space::lagrange(&grid, 1).unwrap();
     let (u, v) = (Expr::trial(&space), Expr::test(&space));

@@ -243,10 +243,9 @@ fn a_failed_rebuild_leaves_no_trace() {
 
 #[test]
 fn environments_are_told_apart() {
-    let one = vec![[0, 0, 0], [1, 0, 0]];
-    let two = vec![[0, 0, 0]];
+    let voxels = [[0, 0, 0], [1, 0, 0], [0, 0, 0]];
     let map = VoxelMap::uniform(1.0).unwrap();
-    let grid = VoxelGrid::from_environments(&[one, two], map).unwrap();
+    let grid = VoxelGrid::from_environments(&voxels, &[0, 0, 1], 2, 3, map).unwrap();
     let particles = ParticleQuadrature::new(&grid);
     let x = [
         [0.5, 0.5, 0.5],
@@ -342,7 +341,7 @@ fn samples_in_any_order_with_shares() {
     assert_eq!(found.particles(), [0, 1, 1]);
     assert_eq!(found.shares(), [1.0, 0.25, 0.75]);
     assert_eq!(found.weights(), [2.0, 1.0, 3.0]);
-    let x0 = Expr::position(&mesh).component(0);
+    let x0 = Expr::position(&mesh).at(0);
     assert_eq!(
         integral(&x0, &mesh, &particles),
         2.0 * 0.0 + 0.5 + 3.0 * 0.75

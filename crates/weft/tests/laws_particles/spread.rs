@@ -126,14 +126,8 @@ fn bilinear_functions_are_averaged_exactly() {
         let e = over(&grid, &exact);
         let pairs = [
             (v.over(&m), v.over(&e)),
-            (
-                v.grad().component(0).over(&m),
-                v.grad().component(0).over(&e),
-            ),
-            (
-                v.grad().component(1).over(&m),
-                v.grad().component(1).over(&e),
-            ),
+            (v.grad().at(0).over(&m), v.grad().at(0).over(&e)),
+            (v.grad().at(1).over(&m), v.grad().at(1).over(&e)),
         ];
         for (a, b) in pairs {
             assert_close(&vector(&a).unwrap(), &vector(&b).unwrap(), 1e-12, "mean");

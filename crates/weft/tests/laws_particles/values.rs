@@ -113,9 +113,10 @@ fn spread_particles_take_the_mean() {
         .map(|_| [random.between(0.1, 0.9), random.between(0.1, 0.9), 0.0])
         .collect();
     let particles = ParticleQuadrature::new(&grid);
+    let w = vec![3.0; n];
     let cloud = Cloud {
         half_widths: Some(Half::Same(0.1)),
-        ..Cloud::new(&x, &vec![3.0; n])
+        ..Cloud::new(&x, &w)
     };
     let report = particles.rebuild(&cloud).unwrap();
     assert!(report.samples > n);
@@ -125,7 +126,7 @@ fn spread_particles_take_the_mean() {
     let flat: Vec<f64> = x.iter().flat_map(|x| [x[0], x[1]]).collect();
     assert_close(&out, &flat, 1e-14, "the mean position is the particle's");
     // Adjoint: Σ w (mean of f at p) = ∫ f.
-    let e = Expr::position(&grid).component(0);
+    let e = Expr::position(&grid).at(0);
     let sum: f64 = flat.iter().step_by(2).map(|x| 3.0 * x).sum();
     assert!((integral(&e, &grid, &particles) - sum).abs() < 1e-12);
 }
