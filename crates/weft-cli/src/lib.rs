@@ -15,5 +15,6 @@ pub mod names;
 pub mod progress;
 pub mod resident;
 pub mod run;
+pub mod scene;
 pub mod schema;
 pub mod summary;

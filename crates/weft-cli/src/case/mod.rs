@@ -5,10 +5,10 @@
 //! kept as text with their place; they are checked against the mesh by [`crate::run`].
 
 mod check;
-mod convert;
-mod mesh;
+pub(crate) mod convert;
+pub(crate) mod mesh;
 mod problem;
-mod read;
+pub(crate) mod read;
 mod results;
 
 use crate::args::Setting;
