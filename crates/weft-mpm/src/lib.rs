@@ -8,13 +8,18 @@
 mod bins;
 pub mod collider;
 mod config;
+mod eigen;
 pub mod emit;
 mod error;
 mod grid;
 mod material;
+mod momentum;
 mod particles;
 mod shape;
+mod solve;
+mod strain;
 mod tensor;
+mod update;
 
 pub use config::{
     ColliderBasis, ColliderVelocity, Config, GridKind, Integration, LinearKind, RheologyKind,
