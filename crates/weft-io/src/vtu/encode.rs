@@ -3,8 +3,11 @@
 //! Layout of appended data: VTK file formats, "XML file formats", with 64-bit headers.
 
 use std::io::{self, Write};
+use std::ops::Range;
 
 use flate2::{Compression, write::ZlibEncoder};
+
+use crate::Values;
 
 /// How numbers stand in the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,27 +21,28 @@ pub enum Encoding {
     Ascii,
 }
 
-/// The numbers of an array, as they are held or as they follow from the grid.
-pub(super) enum Numbers<'a> {
-    /// Components in memory, components in the file (padded with zeros), values.
-    Floats {
-        held: usize,
-        written: usize,
-        values: &'a [f64],
-    },
+/// The numbers of an array, as they are held or as they follow from the cells.
+#[derive(Clone, Copy)]
+pub(crate) enum Numbers<'a> {
+    /// As they are; vectors of 2 and matrices of 4 numbers are padded with zeros.
+    Held(Values<'a>),
     /// Node of each cell in VTK's order.
     Connectivity {
         cell_nodes: &'a [u32],
         permutation: &'a [u32],
     },
-    /// End of each cell's nodes.
-    Offsets { cells: usize, nodes: usize },
+    /// `count` whole numbers in equal steps.
+    Steps {
+        first: usize,
+        step: usize,
+        count: usize,
+    },
     /// One type for all cells.
     Types { cells: usize, cell_type: u8 },
 }
 
 /// An array's place in the XML.
-pub(super) struct Array<'a> {
+pub(crate) struct Array<'a> {
     pub name: &'a str,
     pub numbers: Numbers<'a>,
 }
@@ -46,15 +50,20 @@ pub(super) struct Array<'a> {
 impl Numbers<'_> {
     pub fn type_name(&self) -> &'static str {
         match self {
-            Numbers::Floats { .. } => "Float64",
-            Numbers::Connectivity { .. } | Numbers::Offsets { .. } => "Int64",
+            Numbers::Held(values) => values.numbers().vtk(),
+            Numbers::Connectivity { .. } | Numbers::Steps { .. } => "Int64",
             Numbers::Types { .. } => "UInt8",
         }
     }
 
+    /// Numbers of an item in the file.
     pub fn components(&self) -> usize {
         match self {
-            Numbers::Floats { written, .. } => *written,
+            Numbers::Held(values) => match values.width() {
+                2 => 3,
+                4 => 9,
+                n => n,
+            },
             _ => 1,
         }
     }
@@ -62,45 +71,29 @@ impl Numbers<'_> {
     /// Numbers in the file.
     fn len(&self) -> usize {
         match self {
-            Numbers::Floats {
-                held,
-                written,
-                values,
-            } => values.len() / held * written,
+            Numbers::Held(values) => {
+                values.numbers().len() / values.width().max(1) * self.components()
+            }
             Numbers::Connectivity { cell_nodes, .. } => cell_nodes.len(),
-            Numbers::Offsets { cells, .. } | Numbers::Types { cells, .. } => *cells,
+            Numbers::Steps { count, .. } | Numbers::Types { cells: count, .. } => *count,
+        }
+    }
+
+    /// Bytes of a number.
+    fn size(&self) -> usize {
+        match self {
+            Numbers::Held(values) => values.numbers().size(),
+            Numbers::Connectivity { .. } | Numbers::Steps { .. } => 8,
+            Numbers::Types { .. } => 1,
         }
     }
 
     /// Bytes in the file before compression.
     pub fn byte_count(&self) -> usize {
-        match self {
-            Numbers::Types { cells, .. } => *cells,
-            _ => 8 * self.len(),
-        }
+        self.size() * self.len()
     }
 
-    fn float(&self, i: usize) -> f64 {
-        match self {
-            Numbers::Floats {
-                held,
-                written,
-                values,
-            } => {
-                let (item, component) = (i / written, i % written);
-                // A 2×2 matrix sits in the upper left of a 3×3 one.
-                let source = if (*held, *written) == (4, 9) {
-                    let (row, column) = (component / 3, component % 3);
-                    (row < 2 && column < 2).then_some(2 * row + column)
-                } else {
-                    (component < *held).then_some(component)
-                };
-                source.map_or(0.0, |c| values[item * held + c])
-            }
-            _ => 0.0,
-        }
-    }
-
+    /// Whole number `i`, for arrays that follow from the cells.
     fn int(&self, i: usize) -> i64 {
         match self {
             Numbers::Connectivity {
@@ -110,16 +103,27 @@ impl Numbers<'_> {
                 let n = permutation.len();
                 i64::from(cell_nodes[i / n * n + permutation[i % n] as usize])
             }
-            Numbers::Offsets { nodes, .. } => ((i + 1) * nodes) as i64,
+            Numbers::Steps { first, step, .. } => (first + i * step) as i64,
             Numbers::Types { cell_type, .. } => i64::from(*cell_type),
-            Numbers::Floats { .. } => 0,
+            Numbers::Held(_) => 0,
         }
     }
 
     /// Appends the bytes of the numbers of a range.
-    fn put(&self, range: std::ops::Range<usize>, out: &mut Vec<u8>) {
+    fn put(&self, range: Range<usize>, out: &mut Vec<u8>) {
         match self {
-            Numbers::Floats { .. } => range.for_each(|i| out.extend(self.float(i).to_le_bytes())),
+            Numbers::Held(values) if values.width() == self.components() => {
+                values.numbers().put(range, out);
+            }
+            Numbers::Held(values) => {
+                let numbers = values.numbers();
+                for i in range {
+                    match padded(values.width(), self.components(), i) {
+                        Some(source) => numbers.put(source..source + 1, out),
+                        None => out.resize(out.len() + numbers.size(), 0),
+                    }
+                }
+            }
             Numbers::Types { cell_type, .. } => out.resize(out.len() + range.len(), *cell_type),
             _ => range.for_each(|i| out.extend(self.int(i).to_le_bytes())),
         }
@@ -127,8 +131,7 @@ impl Numbers<'_> {
 
     /// Calls `use_block` with all bytes, in blocks of [`BLOCK`] bytes but for the last.
     fn blocks(&self, mut use_block: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
-        let size = self.byte_count() / self.len().max(1);
-        let per_block = BLOCK / size.max(1);
+        let per_block = BLOCK / self.size();
         let mut bytes = Vec::with_capacity(BLOCK.min(self.byte_count()));
         let mut start = 0;
         while start < self.len() {
@@ -144,7 +147,7 @@ impl Numbers<'_> {
     /// Writes the numbers in text, some to a line.
     pub fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
         let per_line = match self {
-            Numbers::Floats { written, .. } => *written,
+            Numbers::Held(_) => self.components(),
             Numbers::Connectivity { permutation, .. } => permutation.len(),
             _ => 16,
         };
@@ -155,10 +158,9 @@ impl Numbers<'_> {
                 ' '
             };
             match self {
-                Numbers::Floats { .. } => match self.float(i) {
-                    x if x.is_nan() => write!(out, "nan{end}")?,
-                    // Shortest text that reads back as the same number.
-                    x => write!(out, "{x:?}{end}")?,
+                Numbers::Held(values) => match padded(values.width(), self.components(), i) {
+                    Some(source) => write!(out, "{}{end}", values.numbers().text(source))?,
+                    None => write!(out, "0{end}")?,
                 },
                 _ => write!(out, "{}{end}", self.int(i))?,
             }
@@ -196,6 +198,20 @@ impl Numbers<'_> {
         all.append(&mut data);
         Ok(all)
     }
+}
+
+/// Where number `i` of the file is held, if it isn't a zero that pads an item of `held` numbers
+/// to `written` ones.
+fn padded(held: usize, written: usize, i: usize) -> Option<usize> {
+    let (item, component) = (i / written, i % written);
+    // A 2×2 matrix sits in the upper left of a 3×3 one.
+    let source = if (held, written) == (4, 9) {
+        let (row, column) = (component / 3, component % 3);
+        (row < 2 && column < 2).then_some(2 * row + column)
+    } else {
+        (component < held).then_some(component)
+    };
+    source.map(|c| item * held + c)
 }
 
 /// Bytes of a block: a multiple of every number's size.

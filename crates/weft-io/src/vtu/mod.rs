@@ -2,24 +2,31 @@
 //!
 //! [`write()`] writes fields, [`NodalGrid`] expressions. Both make a [`VtuGrid`], a mesh of one
 //! cell kind and degree with data on points and cells; degrees above 1 become VTK's Lagrange
-//! cells, which ParaView and PyVista draw curved. [`Series`] lists files with their times.
+//! cells, which ParaView and PyVista draw curved. [`Voxels`] makes such a grid of cubes;
+//! [`Series`] lists files with their times.
 //!
 //! The invariant: a file is whole or absent. It is written beside its place, flushed and
 //! renamed.
 
-mod encode;
+pub(crate) mod encode;
 mod nodal;
 mod order;
 mod series;
+mod voxels;
+pub(crate) mod xml;
 
 pub use encode::Encoding;
 pub use nodal::{NodalGrid, write};
 pub use series::Series;
+pub use voxels::Voxels;
 
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use encode::{Array, Numbers};
+use xml::Document;
+
+use crate::Values;
 use weft::assemble::AssembleError;
 use weft::element::CellKind;
 use weft::geometry::GeometryMap;
@@ -102,6 +109,47 @@ pub enum VtuError {
     /// Nodes of this degree can't be numbered.
     #[error(transparent)]
     Space(#[from] SpaceError),
+    /// A file that could not be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Positions of particles that are no triples of real numbers.
+    #[error(
+        "positions are items of {components} numbers of type {number}; 3 of type Float64 or Float32 are accepted"
+    )]
+    Points {
+        /// Numbers of a position.
+        components: usize,
+        /// VTK's name of their type.
+        number: &'static str,
+    },
+    /// A lattice of voxels that is none.
+    #[error(
+        "voxels of edge {h} from {origin:?} are impossible; the edge must be positive, all finite"
+    )]
+    Lattice {
+        /// Edge of a voxel.
+        h: f64,
+        /// Where the lattice begins.
+        origin: [f64; 3],
+    },
+    /// More points than 32-bit numbers can tell apart.
+    #[error("{0} points are too many; at most 2³² - 1 are accepted")]
+    TooManyPoints(usize),
+    /// A file that is not a list of files.
+    #[error("{}:{line}: {what}", path.display())]
+    Series {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// What is wrong.
+        what: String,
+    },
     /// A time that is not a finite number, or not after the last one.
     #[error("time {time} cannot follow {last:?}; times must be finite and increase")]
     Time {
@@ -135,6 +183,10 @@ impl VtuArray {
             values,
         }
     }
+
+    fn values(&self) -> Values<'_> {
+        Values::flat(self.components, &self.values)
+    }
 }
 
 /// An unstructured grid of one cell kind with data.
@@ -153,41 +205,6 @@ pub struct VtuGrid<'a> {
     pub point_data: Vec<VtuArray>,
     /// Arrays on cells.
     pub cell_data: Vec<VtuArray>,
-}
-
-fn array(a: &VtuArray) -> Array<'_> {
-    let written = match a.components {
-        2 => 3,
-        4 => 9,
-        n => n,
-    };
-    Array {
-        name: &a.name,
-        numbers: Numbers::Floats {
-            held: a.components,
-            written,
-            values: &a.values,
-        },
-    }
-}
-
-fn check_arrays(arrays: &[VtuArray], items: usize) -> Result<(), VtuError> {
-    let mut names: Vec<&str> = arrays.iter().map(|a| a.name.as_str()).collect();
-    names.sort_unstable();
-    if let Some(twice) = names.windows(2).find(|w| w[0] == w[1]) {
-        return Err(VtuError::RepeatedName(twice[0].to_string()));
-    }
-    for a in arrays {
-        if a.components == 0 || a.values.len() != items * a.components {
-            return Err(VtuError::Length {
-                name: a.name.clone(),
-                items,
-                components: a.components,
-                found: a.values.len(),
-            });
-        }
-    }
-    Ok(())
 }
 
 impl<'a> VtuGrid<'a> {
@@ -214,14 +231,44 @@ impl<'a> VtuGrid<'a> {
         }
         let permutation = order::permutation(self.kind, self.degree);
         let cells = self.check(permutation.len())?;
-        let path = path.as_ref();
-        crate::atomic::write(path, |out| {
-            self.write_to(out, encoding, &permutation, cells)
-        })
-        .map_err(|source| VtuError::Io {
-            path: path.to_path_buf(),
-            source,
-        })
+        let array = |name, numbers| Array { name, numbers };
+        let connectivity = Numbers::Connectivity {
+            cell_nodes: self.cell_nodes,
+            permutation: &permutation,
+        };
+        let offsets = Numbers::Steps {
+            first: permutation.len(),
+            step: permutation.len(),
+            count: cells,
+        };
+        let types = Numbers::Types {
+            cells,
+            cell_type: order::cell_type(self.kind, self.degree),
+        };
+        let document = Document {
+            kind: "UnstructuredGrid",
+            // Version 2.2 has the present edge order of Lagrange hexahedra; older programs
+            // read 1.0.
+            version: if self.degree == 1 { "1.0" } else { "2.2" },
+            counts: vec![
+                ("NumberOfPoints", self.points.len()),
+                ("NumberOfCells", cells),
+            ],
+            sections: vec![
+                ("PointData", held(&self.point_data)),
+                ("CellData", held(&self.cell_data)),
+                ("Points", vec![Array::held("Points", self.points.into())]),
+                (
+                    "Cells",
+                    vec![
+                        array("connectivity", connectivity),
+                        array("offsets", offsets),
+                        array("types", types),
+                    ],
+                ),
+            ],
+        };
+        document.write(path.as_ref(), encoding)
     }
 
     /// Checks all lengths and indices; gives the number of cells.
@@ -246,145 +293,21 @@ impl<'a> VtuGrid<'a> {
             });
         }
         let cells = self.cell_nodes.len() / per_cell;
-        check_arrays(&self.point_data, self.points.len())?;
-        check_arrays(&self.cell_data, cells)?;
+        for (arrays, items) in [
+            (&self.point_data, self.points.len()),
+            (&self.cell_data, cells),
+        ] {
+            let named = arrays.iter().map(|a| (a.name.as_str(), a.values()));
+            xml::check_arrays(named, items)?;
+        }
         Ok(cells)
-    }
-
-    fn write_to(
-        &self,
-        out: &mut BufWriter<std::fs::File>,
-        encoding: Encoding,
-        permutation: &[u32],
-        cells: usize,
-    ) -> io::Result<()> {
-        let points = Numbers::Floats {
-            held: 3,
-            written: 3,
-            values: self.points.as_flattened(),
-        };
-        let sections = [
-            ("PointData", self.point_data.iter().map(array).collect()),
-            ("CellData", self.cell_data.iter().map(array).collect()),
-            (
-                "Points",
-                vec![Array {
-                    name: "Points",
-                    numbers: points,
-                }],
-            ),
-            (
-                "Cells",
-                vec![
-                    Array {
-                        name: "connectivity",
-                        numbers: Numbers::Connectivity {
-                            cell_nodes: self.cell_nodes,
-                            permutation,
-                        },
-                    },
-                    Array {
-                        name: "offsets",
-                        numbers: Numbers::Offsets {
-                            cells,
-                            nodes: permutation.len(),
-                        },
-                    },
-                    Array {
-                        name: "types",
-                        numbers: Numbers::Types {
-                            cells,
-                            cell_type: order::cell_type(self.kind, self.degree),
-                        },
-                    },
-                ],
-            ),
-        ];
-        // Version 2.2 has the present edge order of Lagrange hexahedra; older programs read 1.0.
-        let version = if self.degree == 1 { "1.0" } else { "2.2" };
-        let compressor = match encoding {
-            Encoding::Compressed => " compressor=\"vtkZLibDataCompressor\"",
-            Encoding::Raw | Encoding::Ascii => "",
-        };
-        writeln!(out, "<?xml version=\"1.0\"?>")?;
-        writeln!(
-            out,
-            "<VTKFile type=\"UnstructuredGrid\" version=\"{version}\" byte_order=\"LittleEndian\" \
-             header_type=\"UInt64\"{compressor}>"
-        )?;
-        writeln!(out, "<UnstructuredGrid>")?;
-        writeln!(
-            out,
-            "<Piece NumberOfPoints=\"{}\" NumberOfCells=\"{cells}\">",
-            self.points.len()
-        )?;
-        let mut offset = 0;
-        let mut compressed = Vec::new();
-        for (section, arrays) in &sections {
-            writeln!(out, "<{section}>")?;
-            for a in arrays {
-                write!(
-                    out,
-                    "<DataArray type=\"{}\" Name=\"{}\" NumberOfComponents=\"{}\" ",
-                    a.numbers.type_name(),
-                    escape(a.name),
-                    a.numbers.components()
-                )?;
-                match encoding {
-                    Encoding::Ascii => {
-                        writeln!(out, "format=\"ascii\">")?;
-                        a.numbers.write_text(out)?;
-                        writeln!(out, "</DataArray>")?;
-                        continue;
-                    }
-                    Encoding::Raw => {
-                        writeln!(out, "format=\"appended\" offset=\"{offset}\"/>")?;
-                        offset += 8 + a.numbers.byte_count();
-                    }
-                    Encoding::Compressed => {
-                        writeln!(out, "format=\"appended\" offset=\"{offset}\"/>")?;
-                        let data = a.numbers.compress()?;
-                        offset += data.len();
-                        compressed.push(data);
-                    }
-                }
-            }
-            writeln!(out, "</{section}>")?;
-        }
-        writeln!(out, "</Piece>\n</UnstructuredGrid>")?;
-        if encoding != Encoding::Ascii {
-            write!(out, "<AppendedData encoding=\"raw\">\n_")?;
-            for data in &compressed {
-                out.write_all(data)?;
-            }
-            if encoding == Encoding::Raw {
-                for a in sections.iter().flat_map(|s| &s.1) {
-                    a.numbers.write_raw(out)?;
-                }
-            }
-            writeln!(out, "\n</AppendedData>")?;
-        }
-        writeln!(out, "</VTKFile>")
     }
 }
 
-/// Text for an XML attribute. Characters that XML 1.0 can't hold become U+FFFD.
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&apos;"),
-            '\t' | '\n' | '\r' => out.push_str(&format!("&#{};", c as u32)),
-            '\0'..='\x1f' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
+fn held(arrays: &[VtuArray]) -> Vec<Array<'_>> {
+    let arrays = arrays.iter();
+    arrays.map(|a| Array::held(&a.name, a.values())).collect()
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -9,9 +9,8 @@ fn attribute<'a>(tag: &'a str, name: &str) -> &'a str {
     &tag[start..start + tag[start..].find('"').unwrap()]
 }
 
-/// The bytes of an array of a file, decoded by the rules of the format (text: as doubles or
-/// whole numbers of eight bytes).
-fn read_array(file: &[u8], name: &str) -> Vec<u8> {
+/// The bytes of an array of a file, decoded by the rules of the format.
+pub(crate) fn read_array(file: &[u8], name: &str) -> Vec<u8> {
     let text = String::from_utf8_lossy(file);
     let at = text.find(&format!("Name=\"{name}\"")).unwrap();
     let start = text[..at].rfind('<').unwrap();
@@ -19,15 +18,18 @@ fn read_array(file: &[u8], name: &str) -> Vec<u8> {
     if attribute(tag, "format") == "ascii" {
         let body = &text[start + tag.len()..];
         let words = body[..body.find('<').unwrap()].split_ascii_whitespace();
-        return match attribute(tag, "type") {
-            "Float64" => words
-                .flat_map(|w| w.parse::<f64>().unwrap().to_le_bytes())
-                .collect(),
-            "Int64" => words
-                .flat_map(|w| w.parse::<i64>().unwrap().to_le_bytes())
-                .collect(),
-            _ => words.map(|w| w.parse::<u8>().unwrap()).collect(),
-        };
+        macro_rules! bytes {
+            ($($name:literal $number:ty)*) => {
+                match attribute(tag, "type") {
+                    $($name => words
+                        .flat_map(|w| w.parse::<$number>().unwrap().to_le_bytes())
+                        .collect(),)*
+                    other => panic!("{other}"),
+                }
+            };
+        }
+        return bytes!("UInt8" u8 "UInt16" u16 "UInt32" u32 "UInt64" u64 "Int32" i32 "Int64" i64
+            "Float32" f32 "Float64" f64);
     }
     let marker = b"<AppendedData encoding=\"raw\">\n_";
     let base = file
@@ -59,21 +61,21 @@ fn read_array(file: &[u8], name: &str) -> Vec<u8> {
     all
 }
 
-fn floats(bytes: &[u8]) -> Vec<f64> {
+pub(crate) fn floats(bytes: &[u8]) -> Vec<f64> {
     bytes
         .chunks(8)
         .map(|c| f64::from_le_bytes(c.try_into().unwrap()))
         .collect()
 }
 
-fn ints(bytes: &[u8]) -> Vec<i64> {
+pub(crate) fn ints(bytes: &[u8]) -> Vec<i64> {
     bytes
         .chunks(8)
         .map(|c| i64::from_le_bytes(c.try_into().unwrap()))
         .collect()
 }
 
-const ALL: [Encoding; 3] = [Encoding::Compressed, Encoding::Raw, Encoding::Ascii];
+pub(crate) const ALL: [Encoding; 3] = [Encoding::Compressed, Encoding::Raw, Encoding::Ascii];
 
 fn written(grid: &VtuGrid<'_>, encoding: Encoding) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
