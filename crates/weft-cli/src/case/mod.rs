@@ -51,13 +51,7 @@ impl Case {
     /// # Errors
     /// All faults found, each with its place.
     pub fn read(path: &Path, settings: &[Setting]) -> Result<Case, Diagnostics> {
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            let fault = Diagnostic::new(format!("cannot read {}: {error}", path.display()));
-            match mesh::files_like(path) {
-                Some(near) => fault.note(near),
-                None => fault,
-            }
-        })?;
+        let text = crate::scene::text_of(path)?;
         Case::parse(path, &text, settings)
     }
 
