@@ -190,6 +190,7 @@ pub static SCENE: Schema = Table(&[
             ("jitter", Leaf),
             ("seed", Leaf),
             ("density", Leaf),
+            ("particle_radius", Leaf),
             ("material", Leaf),
             ("velocity", Leaf),
             ("initial_plastic_volume", Leaf),

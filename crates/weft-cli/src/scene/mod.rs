@@ -135,6 +135,8 @@ pub struct Cloud {
     pub name: Option<Text>,
     /// Where particles are.
     pub region: Region,
+    /// Half the edge of a particle's cube if not half the spacing, m; it has the mass of that.
+    pub particle_radius: Option<f64>,
     /// Only where this is above 0.
     pub selection: Option<PointFormula>,
     /// What they are.

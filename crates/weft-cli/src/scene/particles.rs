@@ -35,6 +35,7 @@ pub(super) fn clouds(c: &mut Context) -> Vec<Cloud> {
         let region = region(c, &s);
         let selection = c.optional(&s, "where", Formulas::at_points);
         let fill = fill(c, &s);
+        let particle_radius = c.optional(&s, "particle_radius", |f, n| f.positive()(n));
         let velocity = c.optional(&s, "velocity", Formulas::velocity);
         let kinematic = c.optional(&s, "kinematic", |f, node| match node.value {
             Value::Text(_) => f.at_points(node).map(Kinematic::Where),
@@ -48,6 +49,7 @@ pub(super) fn clouds(c: &mut Context) -> Vec<Cloud> {
             clouds.push(Cloud {
                 name,
                 region,
+                particle_radius,
                 selection,
                 fill,
                 velocity: velocity.unwrap_or(Velocity::Constant([0.0; 3])),

@@ -175,6 +175,11 @@ fn sample(cloud: &Cloud) -> Result<Particles, Diagnostic> {
         let keep = selected(formula, &particles.position)?;
         particles.retain(|_, i| keep[i]);
     }
+    if let Some(radius) = cloud.particle_radius {
+        particles.radius.fill(radius as f32);
+        let mass = cloud.fill.density * 8.0 * radius.powi(3);
+        particles.mass.fill(mass as f32);
+    }
     match &cloud.kinematic {
         Kinematic::None => {}
         Kinematic::All => particles.mass.fill(0.0),
