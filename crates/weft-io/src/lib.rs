@@ -5,7 +5,7 @@
 //! - [`vtu`] writes meshes and fields for ParaView and PyVista, single or as a series.
 //! - [`vtp`] writes clouds of particles for the same programs.
 //! - [`checkpoint`] writes and reads named arrays, from which a run goes on.
-//! - [`picture`] draws a coloured surface into a PNG, without a window system.
+//! - [`picture`] draws surfaces, particles and plots into a PNG, without a window system.
 //!
 //! The invariant: a reader answers any bytes with a result or a typed error that names the
 //! place; a written file is whole or absent.

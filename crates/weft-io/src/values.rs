@@ -146,7 +146,7 @@ impl<'a> Values<'a> {
     /// Items that are held as one list of numbers, `width` of each.
     pub fn flat<T: Item>(width: usize, numbers: &'a [T]) -> Values<'a> {
         Values {
-            width: width * T::WIDTH,
+            width: width.saturating_mul(T::WIDTH),
             flat: T::flat(numbers),
         }
     }

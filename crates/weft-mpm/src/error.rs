@@ -65,6 +65,14 @@ pub enum MpmError {
     /// The grid cannot hold the particles.
     #[error("grid: {0}")]
     Grid(#[from] weft::geometry::GeometryError),
+    /// A particle, or a world packed beside others, too far from the origin.
+    #[error("a particle lies in cell {cell:?}; cells go from -{limit} to {limit} along each axis")]
+    Far {
+        /// Lattice coordinates of the cell.
+        cell: [i32; 3],
+        /// How many cells from the origin there may be.
+        limit: i32,
+    },
     /// More cells than the capacity.
     #[error("{needed} active cells, more than max_active_cell_count = {capacity}")]
     Capacity {

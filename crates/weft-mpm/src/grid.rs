@@ -10,6 +10,9 @@ use weft::geometry::{VoxelCapacity, VoxelGrid, VoxelMap};
 /// No cell, node or sample.
 pub(crate) const NONE: u32 = u32::MAX;
 
+/// Cells lie within this many of the origin, so that points on their edges have room too.
+const FARTHEST: i32 = 2_000_000;
+
 /// Layers of vacant cells between worlds: more than the reach of any stencil.
 const GUARD: i32 = 4;
 
@@ -164,6 +167,14 @@ impl Cells {
             return Ok(true);
         };
         let cells = grid.cells();
+        let far = |c: &&[i32; 3]| c.iter().any(|x| !(-FARTHEST..FARTHEST).contains(x));
+        if let Some(&cell) = cells.all_coordinates().iter().find(far) {
+            self.coordinates.clear();
+            return Err(MpmError::Far {
+                cell,
+                limit: FARTHEST,
+            });
+        }
         self.shifts.clear();
         self.shifts.extend_from_slice(cells.environment_offsets());
         self.world.clear();
@@ -253,14 +264,18 @@ pub(crate) fn world_of(particles: &Particles, i: usize, worlds: usize) -> usize 
     }
 }
 
-/// The voxel of a point and where in it the point is, in [0, 1].
+/// Points are kept this far (in reference coordinates) off the faces of their cells: a node on the
+/// other side of the cell would have no mass but a gradient.
+pub(crate) const INSET: f32 = 1e-5;
+
+/// The voxel of a point and where in it the point is, inside [0, 1].
 #[inline]
 fn place(map: &VoxelMap, x: [f64; 3]) -> ([i32; 3], [f32; 3]) {
     let at = map.lattice(x);
     let low = at.map(f64::floor);
     (
         low.map(|v| v as i32),
-        std::array::from_fn(|d| (at[d] - low[d]) as f32),
+        std::array::from_fn(|d| ((at[d] - low[d]) as f32).clamp(INSET, 1.0 - INSET)),
     )
 }
 
@@ -284,6 +299,9 @@ impl Finder<'_> {
     /// Cell and reference coordinates of a point of a world, if a cell is there.
     #[inline]
     pub fn find(&self, world: usize, x: [f64; 3]) -> Option<(u32, [f32; 3])> {
+        if !x.iter().all(|x| x.is_finite()) {
+            return None;
+        }
         let (voxel, xi) = place(self.map, x);
         let cell = self.cells.find(moved(voxel, *self.shifts.get(world)?)?)?;
         Some((cell as u32, xi))

@@ -15,8 +15,10 @@ mod grid;
 mod material;
 mod momentum;
 mod particles;
+mod raster;
 mod shape;
 mod solve;
+mod solver;
 mod strain;
 mod tensor;
 mod update;
@@ -28,3 +30,4 @@ pub use config::{
 pub use error::MpmError;
 pub use material::Material;
 pub use particles::{ACTIVE, PROXY, Particles};
+pub use solver::{Impulse, PhaseSeconds, Solver, StepReport};

@@ -233,6 +233,74 @@ impl StrainRows {
         }
     }
 
+    /// Notes the world of each site.
+    pub fn set_worlds(&mut self, cells: &Cells, vertices: &NodeSet) {
+        let sites = &mut self.sites;
+        sites.world.clear();
+        if sites.worlds <= 1 {
+            return;
+        }
+        let nodal = self.basis == StrainBasis::Q1;
+        for lanes in self.site_at.chunks(LANES) {
+            sites
+                .world
+                .push(std::array::from_fn(|lane| match lanes[lane] {
+                    NONE => 0,
+                    site if nodal => cells.world_of(vertices.host(site as usize).0) as u32,
+                    site => cells.world_of(site as usize) as u32,
+                }));
+        }
+    }
+
+    /// Lets material that fills less than `fraction` of its cell's free volume compact without
+    /// pressure: adds the missing volume to the strain, and takes away tension. `free` is the part
+    /// of a cell outside colliders. `added` gets what was added to each row.
+    pub fn limit_compaction(
+        &mut self,
+        fraction: f32,
+        free: impl Fn(usize) -> f32,
+        added: &mut Vec<[f32; LANES]>,
+    ) {
+        let rows = self.sites.rows;
+        added.resize(self.sites.volume.len(), [0.0; LANES]);
+        for site in 0..self.place.len() {
+            let place = self.place[site] as usize;
+            let (block, lane) = (place / LANES, place % LANES);
+            let (room, filled) = match self.basis {
+                StrainBasis::Q1 => {
+                    let around = self.first[site] as usize..self.first[site + 1] as usize;
+                    let cells = self.around[around].iter().map(|&at| at as usize / 8);
+                    (
+                        cells.map(|c| free(c) / 8.0).sum(),
+                        self.sites.volume[block][lane],
+                    )
+                }
+                _ => (free(site), self.material_volume[site]),
+            };
+            let missing = fraction * room - filled;
+            if missing <= 0.0 || filled <= 0.0 {
+                continue;
+            }
+            for row in 0..rows {
+                let at = block * rows + row;
+                // A strain that is constant in the cell: each row gets its part of the volume.
+                let along: f32 = match (self.basis, rows) {
+                    (_, 1) => filled,
+                    (StrainBasis::Particle(_), _) => self.sites.volume[at][lane],
+                    _ => {
+                        let turn = |k: usize| self.rotation[at * rows + k][lane];
+                        (0..rows).map(turn).sum::<f32>() * self.sites.volume[at][lane]
+                    }
+                };
+                // T((2/3) o I) has d0 = √(2/3) o.
+                let offset = missing / filled * along * (2.0f32 / 3.0).sqrt();
+                self.sites.offset[at][0][lane] += offset;
+                self.sites.yields[at][1][lane] = 0.0;
+                added[at][lane] = offset;
+            }
+        }
+    }
+
     /// Degree of freedom of a row in a lane, if the lane is in use.
     pub fn dof(&self, block: usize, row: usize, lane: usize) -> Option<usize> {
         let site = self.site_at[block * LANES + lane];

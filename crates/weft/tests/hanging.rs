@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weft::assemble::{integrate, interpolate, matrix, vector};
 use weft::field::Field;
 use weft::form::{Expr, Form, Measure, Scope, grad};
-use weft::geometry::{AdaptiveVoxelGrid, Geometry, Grading, Grid3, LatticeMap, Mark};
+use weft::geometry::{AdaptiveVoxelGrid, Geometry, Grading, Grid3, Mark, VoxelMap};
 use weft::problem::{Dirichlet, PreconditionerKind, Solver, solve};
 use weft::solve::{KrylovOptions, Method};
 use weft::space::Space;
@@ -21,7 +21,10 @@ fn grid(n: i32, grading: Grading) -> AdaptiveVoxelGrid {
         .collect();
     let size = 1.0 / (4 * n) as f64;
     let lower = (n / 2 * 4) as f64 * size;
-    let map = LatticeMap::cubes(size).with_offset([CORNER[0] + lower, CORNER[1], CORNER[2]]);
+    let map = VoxelMap::uniform(size)
+        .unwrap()
+        .with_offset([CORNER[0] + lower, CORNER[1], CORNER[2]])
+        .unwrap();
     let start = AdaptiveVoxelGrid::uniform(&coarse, 2, map)
         .unwrap()
         .graded(grading)
@@ -127,6 +130,94 @@ fn polynomials_are_exact_across_every_junction() {
     }
 }
 
+/// Cells of every size from 1 to 16 in one place, some of the largest missing and with `gaps` some
+/// of others: faces and edges hang by up to four levels, under a rotated and sheared map.
+fn ragged(seed: u64, gaps: bool) -> AdaptiveVoxelGrid {
+    let mut state = seed;
+    let mut one_in = |n: u64| {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (state >> 33).is_multiple_of(n)
+    };
+    let mut cells: Vec<([i32; 3], u8)> = Vec::new();
+    let mut open: Vec<([i32; 3], u8)> = (0..12)
+        .map(|n| [n / 4 - 2, n / 2 % 2 - 1, n % 2 - 1].map(|c| 16 * c))
+        .map(|origin| (origin, 4))
+        .collect();
+    while let Some((origin, level)) = open.pop() {
+        match level {
+            0 => cells.push((origin, 0)),
+            _ if (gaps || level == 4) && one_in(8) => {}
+            _ if one_in(3) && cells.len() < 120 => open.extend((0..8).map(|n| {
+                let step = [n / 4, n / 2 % 2, n % 2].map(|c| c << (level - 1));
+                (std::array::from_fn(|d| origin[d] + step[d]), level - 1)
+            })),
+            _ => cells.push((origin, level)),
+        }
+    }
+    let matrix = [
+        [0.04, -0.03, 0.006],
+        [0.03, 0.07, -0.01],
+        [0.005, 0.015, 0.06],
+    ];
+    let map = VoxelMap::affine(matrix, [-3.0, 2.0, 0.5]).unwrap();
+    AdaptiveVoxelGrid::from_cells(&cells, map).unwrap()
+}
+
+#[test]
+fn a_linear_field_is_exact_across_every_junction() {
+    let slopes = [3.0, -2.0, 0.5];
+    let value = |x: [f64; 3]| 1.0 + (0..3).map(|d| slopes[d] * x[d]).sum::<f64>();
+    let mut jumps = [0; 4];
+    for seed in 1..=4 {
+        let gaps = seed % 2 == 0;
+        let grid = ragged(seed, gaps);
+        let topology = grid.topology();
+        let linear = text(&grid, "1 + 3*x[0] - 2*x[1] + 0.5*x[2]");
+        for degree in 1..=3 {
+            let space = Space::lagrange(&grid, degree).unwrap();
+            let set = interpolate(&linear, &space).unwrap();
+            let mut fields = vec![(set, 1e-12)];
+            // Without gaps every boundary side is a whole face, so that its nodes hold the
+            // solution on all of it.
+            if !gaps {
+                let (u, v) = (Expr::trial(&space), Expr::test(&space));
+                let held = Dirichlet::on_boundary(&space).value(linear.clone());
+                let a = grad(&u).inner(&grad(&v)).dx(&grid);
+                let load = (0.0 * &v).dx(&grid);
+                fields.push((solve(&a, &load, &[held.unwrap()], tight()).unwrap(), 1e-9));
+            }
+            for side in 0..topology.side_count() {
+                let maps = grid.side_maps(&topology, side);
+                let cells = topology.side_cells(side).map(|c| c as usize);
+                let levels = cells.map(|c| grid.cell_level(c));
+                if levels[0] == levels[1] {
+                    continue;
+                }
+                jumps[usize::from(levels[0].abs_diff(levels[1])) - 1] += 1;
+                for point in [[0.0; 3], [1.0, 0.0, 0.0], [0.3, 0.6, 0.0], [1.0, 1.0, 0.0]] {
+                    for (cell, map) in cells.into_iter().zip(&maps) {
+                        let xi = map.apply(point);
+                        let wanted = value(weft::geometry::frame_at(&grid, cell, xi).position);
+                        for (field, eps) in &fields {
+                            let found = field.evaluate(cell, xi).unwrap();
+                            let off = (found.value[0] - wanted).abs();
+                            assert!(off < *eps, "degree {degree} side {side}: {off:e}");
+                            for d in 0..3 {
+                                let off = (found.gradient[0][d] - slopes[d]).abs();
+                                assert!(off < 100.0 * eps, "degree {degree} side {side}: {off:e}");
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+    // Every size met every other.
+    assert!(jumps.iter().all(|&n| n > 0), "{jumps:?}");
+}
+
 #[test]
 fn random_functions_are_continuous_and_side_integrals_agree() {
     let grid = grid(2, Grading::None);
@@ -190,7 +281,7 @@ fn a_uniform_grid_gives_what_a_lattice_gives() {
     let cells: Vec<[i32; 3]> = (0..n * n * n)
         .map(|k| [k / (n * n), k / n % n, k % n])
         .collect();
-    let map = LatticeMap::cubes(1.0 / n as f64);
+    let map = VoxelMap::uniform(1.0 / n as f64).unwrap();
     let voxels = AdaptiveVoxelGrid::uniform(&cells, 0, map).unwrap();
     let lattice = Grid3::unit([n as usize; 3]).unwrap();
     fn energy<G: Geometry + Clone + 'static>(geometry: &G) -> f64 {

@@ -9,8 +9,7 @@ use weft::assemble::{Deformation, MatrixPlan, PointPlan, ScalarPlan, VectorPlan}
 use weft::field::Field;
 use weft::form::{Expr, Measure, Scope, grad};
 use weft::geometry::{
-    AdaptiveVoxelGrid, Geometry, Grading, LatticeMap, Locator, Mark, Mesh, VoxelGrid, VoxelMap,
-    shapes,
+    AdaptiveVoxelGrid, Geometry, Grading, Locator, Mark, Mesh, VoxelGrid, VoxelMap, shapes,
 };
 use weft::memory::Pool;
 use weft::partition::{GeometryPartition, SpacePartition};
@@ -141,7 +140,7 @@ fn voxel_life(random: &mut Random) {
 
 fn adaptive_life(random: &mut Random) {
     let coarse = [[0, 0, 0], [1, 0, 0], [0, 1, 0]];
-    let map = LatticeMap::cubes(0.25);
+    let map = VoxelMap::uniform(0.25).unwrap();
     let mut grid = AdaptiveVoxelGrid::uniform(&coarse, 2, map)
         .unwrap()
         .graded(Grading::Face)

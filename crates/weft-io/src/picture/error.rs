@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::MAX_SIZE;
+use super::body::MAX_SQUARES;
 use crate::vtu::MAX_DEGREE;
 use weft::assemble::AssembleError;
 use weft::element::CellKind;
@@ -38,6 +39,33 @@ pub enum PictureError {
         /// The position.
         position: [f64; 3],
     },
+    /// Values that don't belong to the particles.
+    #[error("{positions} particles have {values} values; each needs one")]
+    Particles {
+        /// Particles.
+        positions: usize,
+        /// Values.
+        values: usize,
+    },
+    /// A radius that is none.
+    #[error("particles of radius {0} cannot be drawn; it must be finite and not negative")]
+    Radius(f64),
+    /// A box that is none.
+    #[error("a window from {0:?} to {1:?} is impossible; it must rise and be finite")]
+    Window([f64; 3], [f64; 3]),
+    /// A corner that is no point of a body.
+    #[error("triangle {triangle} has corner {corner}; there are {points} points")]
+    Corner {
+        /// Triangle of its body.
+        triangle: usize,
+        /// The corner.
+        corner: u32,
+        /// How many points there are.
+        points: usize,
+    },
+    /// A number of squares that can't be drawn.
+    #[error("a plane of {0} × {1} squares cannot be made; each side may have 1 to {MAX_SQUARES}")]
+    Squares(usize, usize),
     /// A view along its own upward direction, or one that is no direction.
     #[error(
         "a view towards {toward:?} with {up:?} upwards is impossible; give two directions that are not parallel"
@@ -48,8 +76,10 @@ pub enum PictureError {
         /// Direction that points up in the picture.
         up: [f64; 3],
     },
-    /// A range of colours that is none.
-    #[error("the colour range {0} to {1} is impossible; it must rise and be finite")]
+    /// A range of colours, or of an axis, that is none.
+    #[error(
+        "the range {0} to {1} is impossible; it must rise, be finite, and on a logarithmic axis be positive"
+    )]
     Range(f64, f64),
     /// Cells that have no faces to draw.
     #[error("{}s have no faces to draw; cells of dimension 2 or 3 have", .0.name())]

@@ -1,26 +1,31 @@
-//! Pictures of coloured surfaces, without a window system.
+//! Pictures of surfaces and particles, and plots, without a window system.
 //!
-//! [`Picture`] collects triangles (already deformed, with a value at each corner), a title and
-//! a view, and draws them with hidden parts removed, smooth colours, a colour bar and small
-//! axes into an [`Image`] or a PNG file. [`Skin`] makes the triangles of a geometry.
+//! [`Picture`] collects triangles (already deformed, with a value at each corner), particles,
+//! bodies of plain colour, a title and a view, and draws them with hidden parts removed, smooth
+//! colours, a colour bar and small axes into an [`Image`] or a PNG file. [`Skin`] makes the
+//! triangles of a geometry, [`Body`] those of boxes, planes and other plain things. [`Plot`]
+//! draws curves over axes.
 //!
 //! The invariant: the same input gives the same bytes.
 
+mod body;
 mod color;
 mod error;
 mod font;
 mod overlay;
+mod plot;
 mod raster;
+mod scene;
 mod skin;
 mod ticks;
 
+pub use body::Body;
 pub use error::PictureError;
+pub use plot::{Marks, Plot};
 pub use raster::Image;
 pub use skin::Skin;
 
 use std::path::Path;
-
-use raster::{Line, Triangle};
 
 /// Largest width and height.
 pub const MAX_SIZE: usize = 16_384;
@@ -36,6 +41,29 @@ pub struct Surface<'a> {
     /// that outlines of cells show and the cuts inside them don't. Empty: no lines.
     pub outlines: &'a [u8],
 }
+
+/// Particles, drawn as spheres.
+#[derive(Clone, Copy, Debug)]
+pub struct Particles<'a> {
+    /// Their centres. Those that are not finite are left out.
+    pub positions: &'a [[f64; 3]],
+    /// Radius of all, in the unit of the positions. However small, a particle can be seen.
+    pub radius: f64,
+    /// Their colour.
+    pub color: Color<'a>,
+}
+
+/// The colour of particles.
+#[derive(Clone, Copy, Debug)]
+pub enum Color<'a> {
+    /// By a value of each; values that are no number are drawn grey.
+    Values(&'a [f64]),
+    /// Red, green, blue, the same for all.
+    Plain([u8; 3]),
+}
+
+/// The colour of dry sand.
+pub const SAND: [u8; 3] = [218, 188, 136];
 
 /// From where the surface is seen; the projection is parallel.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -61,7 +89,10 @@ pub struct Picture<'a> {
     label: String,
     view: View,
     range: Option<[f64; 2]>,
+    window: Option<[[f64; 3]; 2]>,
     surfaces: Vec<Surface<'a>>,
+    bodies: Vec<&'a Body>,
+    particles: Vec<Particles<'a>>,
 }
 
 const BACKGROUND: [u8; 3] = [255, 255, 255];
@@ -91,6 +122,18 @@ fn unit(a: Vector) -> Option<Vector> {
 /// Right, up and towards the viewer.
 type Frame = [Vector; 3];
 
+fn check_positions(positions: &[[f64; 3]]) -> Result<(), PictureError> {
+    let lost = |p: &[f64; 3]| p.iter().any(|x| !x.is_finite());
+    match positions.iter().position(lost) {
+        None => Ok(()),
+        Some(i) => Err(PictureError::Position {
+            triangle: i / 3,
+            corner: i % 3,
+            position: positions[i],
+        }),
+    }
+}
+
 fn project(frame: &Frame, p: Vector) -> Vector {
     frame.map(|axis| dot(axis, p))
 }
@@ -116,7 +159,10 @@ impl<'a> Picture<'a> {
             label: String::new(),
             view: View::Auto,
             range: None,
+            window: None,
             surfaces: Vec::new(),
+            bodies: Vec::new(),
+            particles: Vec::new(),
         }
     }
 
@@ -144,6 +190,26 @@ impl<'a> Picture<'a> {
         self
     }
 
+    /// The box that fills the picture, by its least and greatest corner, instead of all that is
+    /// drawn: so that nothing jumps from one picture of a run to the next. What lies outside is
+    /// cut off at the edge of the view.
+    pub fn window(mut self, low: [f64; 3], high: [f64; 3]) -> Self {
+        self.window = Some([low, high]);
+        self
+    }
+
+    /// Adds particles.
+    pub fn particles(mut self, particles: Particles<'a>) -> Self {
+        self.particles.push(particles);
+        self
+    }
+
+    /// Adds a body.
+    pub fn body(mut self, body: &'a Body) -> Self {
+        self.bodies.push(body);
+        self
+    }
+
     /// Adds a surface.
     pub fn surface(mut self, surface: Surface<'a>) -> Self {
         self.surfaces.push(surface);
@@ -167,23 +233,38 @@ impl<'a> Picture<'a> {
                     outlines: s.outlines.len(),
                 });
             }
-            if let Some(i) = s
-                .positions
-                .iter()
-                .position(|p| p.iter().any(|x| !x.is_finite()))
-            {
-                return Err(PictureError::Position {
-                    triangle: i / 3,
-                    corner: i % 3,
-                    position: s.positions[i],
+            check_positions(s.positions)?;
+        }
+        self.bodies
+            .iter()
+            .try_for_each(|b| check_positions(&b.positions))?;
+        for p in &self.particles {
+            let values = match p.color {
+                Color::Values(values) => values.len(),
+                Color::Plain(_) => p.positions.len(),
+            };
+            if values != p.positions.len() {
+                return Err(PictureError::Particles {
+                    positions: p.positions.len(),
+                    values,
                 });
             }
+            if !(p.radius.is_finite() && p.radius >= 0.0) {
+                return Err(PictureError::Radius(p.radius));
+            }
         }
-        Ok(())
+        match self.window {
+            Some([low, high])
+                if !(0..3).all(|d| low[d] <= high[d] && (high[d] - low[d]).is_finite()) =>
+            {
+                Err(PictureError::Window(low, high))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn frame(&self) -> Result<(Frame, bool), PictureError> {
-        let mut positions = self.surfaces.iter().flat_map(|s| s.positions);
+        let mut positions = self.corners();
         let (toward, up, flat) = match self.view {
             View::From { toward, up } => (toward, up, false),
             View::Auto => {
@@ -217,10 +298,14 @@ impl<'a> Picture<'a> {
                 Err(PictureError::Range(low, high))
             };
         }
-        let values = self
-            .surfaces
-            .iter()
-            .flat_map(|s| s.values)
+        let particles = self.particles.iter().filter_map(|p| match p.color {
+            Color::Values(values) => Some(values),
+            Color::Plain(_) => None,
+        });
+        let surfaces = self.surfaces.iter().map(|s| s.values);
+        let values = surfaces
+            .chain(particles)
+            .flatten()
             .filter(|v| v.is_finite());
         let range = values.fold(None, |r: Option<[f64; 2]>, &v| {
             Some(r.map_or([v, v], |[low, high]| [low.min(v), high.max(v)]))
@@ -231,16 +316,24 @@ impl<'a> Picture<'a> {
     /// Draws the picture.
     ///
     /// # Errors
-    /// [`PictureError`] for a size, arrays, positions, a view or a range that can't be drawn.
+    /// [`PictureError`] for a size, arrays, positions, a radius, a view, a window or a range that
+    /// can't be drawn.
     pub fn render(&self) -> Result<Image, PictureError> {
         self.check()?;
         let (frame, flat) = self.frame()?;
         let range = self.value_range()?;
         let mut image = Image::new(self.width, self.height, BACKGROUND);
         let layout = self.layout(range);
+        let anything = self.corners().next().is_some();
+        if anything {
+            // Without values nothing is coloured by them.
+            let range = range.unwrap_or([0.0, 1.0]);
+            self.draw_scene(&mut image, &layout, &frame, range, flat);
+        }
         if let Some(range) = range {
-            self.draw_surfaces(&mut image, &layout, &frame, range, flat);
             overlay::draw_bar(&mut image, &layout, &self.label, range);
+        }
+        if anything || range.is_some() {
             overlay::draw_axes(&mut image, &layout, &frame);
         }
         let margin = 22.0 * layout.unit;
@@ -254,24 +347,7 @@ impl<'a> Picture<'a> {
     /// # Errors
     /// As [`Picture::render`], and [`PictureError::Io`].
     pub fn write_png(&self, path: impl AsRef<Path>) -> Result<(), PictureError> {
-        let image = self.render()?;
-        let path = path.as_ref();
-        crate::atomic::write(path, |out| {
-            // The size is at most MAX_SIZE.
-            let mut encoder = png::Encoder::new(out, image.width as u32, image.height as u32);
-            encoder.set_color(png::ColorType::Rgb);
-            encoder.set_depth(png::BitDepth::Eight);
-            // A twentieth of the time of the default for half again the size.
-            encoder.set_compression(png::Compression::Fast);
-            let mut writer = encoder.write_header()?;
-            writer.write_image_data(&image.pixels)?;
-            writer.finish()?;
-            Ok(())
-        })
-        .map_err(|source| PictureError::Io {
-            path: path.to_path_buf(),
-            source,
-        })
+        self.render()?.write_png(path)
     }
 
     fn layout(&self, range: Option<[f64; 2]>) -> Layout {
@@ -306,105 +382,6 @@ impl<'a> Picture<'a> {
             plot: [30.0 * u, top, left - 34.0 * u, height - 30.0 * u],
             bar: [left, middle - bar_half, left + bar_width, middle + bar_half],
         }
-    }
-
-    fn draw_surfaces(
-        &self,
-        image: &mut Image,
-        layout: &Layout,
-        frame: &Frame,
-        range: [f64; 2],
-        flat: bool,
-    ) {
-        let mut low = [f64::INFINITY; 3];
-        let mut high = [f64::NEG_INFINITY; 3];
-        for p in self.surfaces.iter().flat_map(|s| s.positions) {
-            let q = project(frame, *p);
-            for d in 0..3 {
-                low[d] = low[d].min(q[d]);
-                high[d] = high[d].max(q[d]);
-            }
-        }
-        let [left, top, right, bottom] = layout.plot;
-        let fit = |space: f64, extent: f64| {
-            if extent > 0.0 {
-                space.max(1.0) / extent
-            } else {
-                f64::INFINITY
-            }
-        };
-        let scale = fit(right - left, high[0] - low[0]).min(fit(bottom - top, high[1] - low[1]));
-        let scale = if scale.is_finite() { scale } else { 1.0 };
-        let center = [(left + right) / 2.0, (top + bottom) / 2.0];
-        let screen = |p: Vector| {
-            let q = project(frame, p);
-            [
-                center[0] + scale * (q[0] - (low[0] + high[0]) / 2.0),
-                center[1] - scale * (q[1] - (low[1] + high[1]) / 2.0),
-                scale * (q[2] - (low[2] + high[2]) / 2.0),
-            ]
-        };
-        // A single value has the middle colour.
-        let [first, last] = overlay::spread(range);
-        let tone = |v: f64| (v - first) / (last - first);
-        // All surfaces in one list, so that each can hide the others.
-        let ends: Vec<usize> = self
-            .surfaces
-            .iter()
-            .scan(0, |sum, s| {
-                *sum += s.positions.len() / 3;
-                Some(*sum)
-            })
-            .collect();
-        let count = ends.last().copied().unwrap_or(0);
-        let triangle = |i: usize| {
-            let k = ends.partition_point(|&end| end <= i);
-            let s = &self.surfaces[k];
-            let i = if k == 0 { i } else { i - ends[k - 1] };
-            let corners = [0, 1, 2].map(|c| screen(s.positions[3 * i + c]));
-            Triangle {
-                corners,
-                values: [0, 1, 2].map(|c| tone(s.values[3 * i + c])),
-                shade: if flat { 1.0 } else { shade(&corners) },
-                outline: s.outlines.get(i).copied().unwrap_or(0),
-            }
-        };
-        image.triangles(
-            count,
-            triangle,
-            outline_style(count, &triangle, layout.unit),
-        );
-    }
-}
-
-/// Brightness of a face by its direction: mild, so that colours keep their meaning.
-fn shade(corners: &[Vector; 3]) -> f64 {
-    let edge = |i: usize| [0, 1, 2].map(|d| corners[i][d] - corners[0][d]);
-    let Some(normal) = unit(cross(edge(1), edge(2))) else {
-        return 1.0;
-    };
-    // The light comes over the viewer's left shoulder; both faces of a surface are lit. Screen
-    // rows grow downwards.
-    let light = [-0.38, -0.47, 0.797];
-    0.72 + 0.28 * dot(normal, light).abs()
-}
-
-/// Outlines fade where they would cover the colours.
-fn outline_style(count: usize, triangle: &impl Fn(usize) -> Triangle, unit: f64) -> Line {
-    let mut length = 0.0;
-    let mut edges = 0;
-    for i in 0..count {
-        let t = triangle(i);
-        for e in (0..3).filter(|e| t.outline >> e & 1 == 1) {
-            let (a, b) = (t.corners[e], t.corners[(e + 1) % 3]);
-            length += (b[0] - a[0]).hypot(b[1] - a[1]);
-            edges += 1;
-        }
-    }
-    let mean = length / f64::from(edges.max(1)) / unit;
-    Line {
-        half_width: 0.45 * unit.max(0.7),
-        strength: 0.55 * ((mean - 2.0) / 14.0).clamp(0.0, 1.0),
     }
 }
 

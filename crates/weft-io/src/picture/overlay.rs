@@ -76,6 +76,16 @@ pub(super) fn draw_text(image: &mut Image, text: &str, at: [f64; 2], size: f64, 
     image.strokes(&placed, (0.125 * size).max(1.0), color);
 }
 
+/// Draws text that runs upwards, with its baseline's lower end at `at`.
+pub(super) fn draw_turned(image: &mut Image, text: &str, at: [f64; 2], size: f64, color: [f64; 3]) {
+    let (segments, _) = font::layout(text, size);
+    let turned = segments
+        .iter()
+        .map(|s| s.map(|p| [at[0] - p[1], at[1] - p[0]]));
+    let turned: Vec<_> = turned.collect();
+    image.strokes(&turned, (0.125 * size).max(1.0), color);
+}
+
 /// Small axes at the lower left; those that point at the viewer are left out.
 pub(super) fn draw_axes(image: &mut Image, layout: &Layout, frame: &Frame) {
     let u = layout.unit;

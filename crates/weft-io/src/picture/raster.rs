@@ -1,9 +1,12 @@
-//! Triangles and strokes to pixels.
+//! Triangles, spheres and strokes to pixels.
 //!
-//! The surface is drawn in bands of rows with a depth buffer of 3×3 samples a pixel, so
-//! memory does not grow with the picture.
+//! A scene is drawn in bands of rows with a depth buffer of 3×3 samples a pixel, so memory does
+//! not grow with the picture.
 
-use super::color;
+use std::ops::Range;
+use std::path::Path;
+
+use super::{PictureError, color};
 use rayon::prelude::*;
 
 /// Samples along each axis of a pixel.
@@ -26,12 +29,46 @@ pub struct Image {
 pub(super) struct Triangle {
     /// x, y and depth of the corners.
     pub corners: [[f64; 3]; 3],
-    /// Position in the colour map, from 0 to 1.
-    pub values: [f64; 3],
+    /// What it is coloured by.
+    pub paint: Paint,
     /// Factor of the colour, from 0 to 1.
     pub shade: f64,
     /// Bit i: the edge from corner i to the next is drawn as a line.
     pub outline: u8,
+}
+
+/// The colour of a triangle.
+pub(super) enum Paint {
+    /// Positions of the corners in the colour map, from 0 to 1.
+    Tones([f64; 3]),
+    /// Red, green, blue.
+    Plain([u8; 3]),
+}
+
+/// A sphere on the screen.
+pub(super) struct Ball {
+    /// x, y and depth of the centre.
+    pub center: [f32; 3],
+    /// In pixels.
+    pub radius: f32,
+    /// Red, green, blue.
+    pub color: [u8; 3],
+}
+
+/// What is drawn with hidden parts removed.
+pub(super) struct Scene<'s, F> {
+    /// Number of triangles.
+    pub count: usize,
+    /// Gives each triangle.
+    pub triangle: F,
+    /// How their outlines look.
+    pub line: Line,
+    /// The spheres.
+    pub balls: &'s [Ball],
+    /// Whether spheres are shaded.
+    pub relief: bool,
+    /// Columns and rows of pixels that may be touched.
+    pub clip: [Range<usize>; 2],
 }
 
 /// How outlines look.
@@ -57,17 +94,17 @@ const EMPTY: Sample = Sample {
 };
 
 /// The colour map at so many steps that none can be told from the next.
-struct Palette(Vec<[f32; 3]>);
+pub(super) struct Palette(Vec<[f32; 3]>);
 
 impl Palette {
     const STEPS: usize = 1024;
 
-    fn new() -> Palette {
+    pub fn new() -> Palette {
         let at = |i: usize| color::map(i as f64 / Self::STEPS as f64).map(|c| c as f32);
         Palette((0..=Self::STEPS).map(at).collect())
     }
 
-    fn at(&self, tone: f64) -> [f32; 3] {
+    pub fn at(&self, tone: f64) -> [f32; 3] {
         if tone.is_nan() {
             return color::map(tone).map(|c| c as f32);
         }
@@ -122,36 +159,69 @@ impl Image {
         mix(&mut self.pixels[at..at + 3], color, amount);
     }
 
-    /// Draws the triangles that `triangle(i)` gives for i below `count`, bands in parallel.
-    pub(super) fn triangles(
-        &mut self,
-        count: usize,
-        triangle: impl Fn(usize) -> Triangle + Sync,
-        line: Line,
-    ) {
-        let extents: Vec<[f32; 2]> = (0..count)
+    /// Writes the image into a PNG file, which is whole or absent.
+    ///
+    /// # Errors
+    /// [`PictureError::Io`].
+    pub fn write_png(&self, path: impl AsRef<Path>) -> Result<(), PictureError> {
+        let path = path.as_ref();
+        crate::atomic::write(path, |out| {
+            // The size is at most MAX_SIZE.
+            let mut encoder = png::Encoder::new(out, self.width as u32, self.height as u32);
+            encoder.set_color(png::ColorType::Rgb);
+            encoder.set_depth(png::BitDepth::Eight);
+            // A twentieth of the time of the default for half again the size.
+            encoder.set_compression(png::Compression::Fast);
+            let mut writer = encoder.write_header()?;
+            writer.write_image_data(&self.pixels)?;
+            writer.finish()?;
+            Ok(())
+        })
+        .map_err(|source| PictureError::Io {
+            path: path.to_path_buf(),
+            source,
+        })
+    }
+
+    /// Draws a scene, bands in parallel.
+    pub(super) fn scene(&mut self, scene: &Scene<'_, impl Fn(usize) -> Triangle + Sync>) {
+        let extents: Vec<[f32; 2]> = (0..scene.count)
             .into_par_iter()
             .map(|i| {
-                let [a, b, c] = triangle(i).corners.map(|p| p[1]);
+                let [a, b, c] = (scene.triangle)(i).corners.map(|p| p[1]);
                 [a.min(b).min(c) as f32, a.max(b).max(c) as f32]
             })
             .collect();
         let palette = Palette::new();
         let width = self.width;
         let bands = self.pixels.par_chunks_mut(3 * width * BAND).enumerate();
-        bands.for_each_init(Vec::new, |samples, (band, pixels)| {
-            let top = band * BAND;
+        bands.for_each_init(Vec::new, |samples, (number, pixels)| {
+            let top = number * BAND;
             let rows = pixels.len() / (3 * width);
             samples.clear();
             samples.resize(rows * SAMPLES * width * SAMPLES, EMPTY);
+            let inside = |row: usize| SAMPLES * row.clamp(top, top + rows) - SAMPLES * top;
+            let [columns, clip_rows] = &scene.clip;
+            let mut band = Band {
+                samples,
+                stride: width * SAMPLES,
+                top,
+                columns: SAMPLES * columns.start..SAMPLES * columns.end.min(width),
+                rows: inside(clip_rows.start)..inside(clip_rows.end),
+            };
             let (low, high) = (top as f32 - 1.0, (top + rows) as f32 + 1.0);
             for (i, e) in extents.iter().enumerate() {
                 if e[1] >= low && e[0] <= high {
-                    let stride = width * SAMPLES;
-                    fill(samples, stride, top, &triangle(i), line, &palette);
+                    band.triangle(&(scene.triangle)(i), scene.line, &palette);
                 }
             }
-            resolve(samples, width, pixels);
+            for ball in scene.balls {
+                let [_, y, _] = ball.center;
+                if y + ball.radius >= low && y - ball.radius <= high {
+                    band.ball(ball, scene.relief);
+                }
+            }
+            resolve(band.samples, width, pixels);
         });
     }
 
@@ -236,82 +306,143 @@ fn distance(p: [f64; 2], a: [f64; 2], b: [f64; 2]) -> f64 {
     (e[0] - t * d[0]).hypot(e[1] - t * d[1])
 }
 
-/// Draws a triangle into the samples of a band, whose first row of pixels is `top`.
-fn fill(
-    samples: &mut [Sample],
+/// The light comes over the viewer's left shoulder; screen rows grow downwards.
+pub(super) const LIGHT: [f32; 3] = [-0.38, -0.47, 0.797];
+
+/// Samples of some rows of pixels.
+struct Band<'s> {
+    samples: &'s mut [Sample],
+    /// Samples in a row.
     stride: usize,
+    /// First row of pixels.
     top: usize,
-    t: &Triangle,
-    line: Line,
-    palette: &Palette,
-) {
-    let scale = SAMPLES as f64;
-    let [a, b, c] = t
-        .corners
-        .map(|p| [p[0] * scale, (p[1] - top as f64) * scale, p[2]]);
-    let twice_area = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
-    if twice_area.is_nan() || twice_area == 0.0 {
-        return;
+    /// Columns and rows of samples that may be touched.
+    columns: Range<usize>,
+    rows: Range<usize>,
+}
+
+impl Band<'_> {
+    /// Samples whose centres lie between `low` and `high`, or up to one further out.
+    fn cut(range: &Range<usize>, low: f64, high: f64) -> Range<usize> {
+        let start = ((low - 0.5).ceil().max(0.0) as usize).clamp(range.start, range.end);
+        let end = ((high + 0.5).floor().max(0.0) as usize).clamp(start, range.end);
+        start..end
     }
-    let low = |v: f64| (v - 0.5).ceil().max(0.0) as usize;
-    let high = |v: f64, size: usize| ((v + 0.5).floor().max(0.0) as usize).min(size);
-    let columns = (
-        low(a[0].min(b[0]).min(c[0])),
-        high(a[0].max(b[0]).max(c[0]), stride),
-    );
-    // Entry i belongs to corner i and the edge that faces it. A barycentric weight times the
-    // height over the edge is the distance from it; below the limit the edge's line is drawn.
-    let edges = [(b, c), (c, a), (a, b)];
-    let slope = edges.map(|(p, q)| -(q[1] - p[1]) / twice_area);
-    let limits = [0, 1, 2].map(|i| {
-        let (p, q) = edges[i];
-        let height = twice_area.abs() / (q[0] - p[0]).hypot(q[1] - p[1]) / scale;
-        // Outline bit k is the edge from corner k to the next, which faces corner k + 2.
-        match t.outline >> ((i + 1) % 3) & 1 {
-            1 => line.half_width / height,
-            _ => f64::NEG_INFINITY,
+
+    fn triangle(&mut self, t: &Triangle, line: Line, palette: &Palette) {
+        let scale = SAMPLES as f64;
+        let [a, b, c] = t
+            .corners
+            .map(|p| [p[0] * scale, (p[1] - self.top as f64) * scale, p[2]]);
+        let twice_area = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+        if twice_area.is_nan() || twice_area == 0.0 {
+            return;
         }
-    });
-    let (shade, strength) = (t.shade as f32, line.strength as f32);
-    let rows = samples.len() / stride;
-    for y in low(a[1].min(b[1]).min(c[1]))..high(a[1].max(b[1]).max(c[1]), rows) {
-        let py = y as f64 + 0.5;
-        // Weight i at column x is start[i] + slope[i] (x + ½).
-        let start =
-            edges.map(|(p, q)| ((q[0] - p[0]) * (py - p[1]) + (q[1] - p[1]) * p[0]) / twice_area);
-        let (mut first, mut last) = (columns.0 as f64, columns.1 as f64);
-        for i in 0..3 {
-            // Where the weight is 0, a column further out: the loop below decides.
-            let zero = -start[i] / slope[i];
-            if slope[i] > 0.0 {
-                first = first.max(zero - 1.5);
-            } else if slope[i] < 0.0 {
-                last = last.min(zero + 1.5);
+        let extent = |d: usize| {
+            let [a, b, c] = [a[d], b[d], c[d]];
+            (a.min(b).min(c), a.max(b).max(c))
+        };
+        let (left, right) = extent(0);
+        let (upper, lower) = extent(1);
+        let columns = Self::cut(&self.columns, left, right);
+        // Entry i belongs to corner i and the edge that faces it. A barycentric weight times the
+        // height over the edge is the distance from it; below the limit the edge's line is drawn.
+        let edges = [(b, c), (c, a), (a, b)];
+        let slope = edges.map(|(p, q)| -(q[1] - p[1]) / twice_area);
+        let limits = [0, 1, 2].map(|i| {
+            let (p, q) = edges[i];
+            let height = twice_area.abs() / (q[0] - p[0]).hypot(q[1] - p[1]) / scale;
+            // Outline bit k is the edge from corner k to the next, which faces corner k + 2.
+            match t.outline >> ((i + 1) % 3) & 1 {
+                1 => line.half_width / height,
+                _ => f64::NEG_INFINITY,
             }
-        }
-        for x in first as usize..(last.max(0.0) as usize).min(columns.1) {
-            let px = x as f64 + 0.5;
-            let w = [0, 1, 2].map(|i| start[i] + slope[i] * px);
-            // Shared edges are drawn by both sides: a gap would show, an overlap does not.
-            if w.iter().any(|&w| w < -1e-9) {
-                continue;
-            }
-            let depth = (w[0] * a[2] + w[1] * b[2] + w[2] * c[2]) as f32;
-            let sample = &mut samples[y * stride + x];
-            if depth <= sample.depth {
-                continue;
-            }
-            let tone = w[0] * t.values[0] + w[1] * t.values[1] + w[2] * t.values[2];
-            let mut rgb = palette.at(tone).map(|v| v * shade);
-            if (0..3).any(|i| w[i] < limits[i]) {
-                for i in 0..3 {
-                    rgb[i] += (LINE_COLOR[i] - rgb[i]) * strength;
+        });
+        let (shade, strength) = (t.shade as f32, line.strength as f32);
+        for y in Self::cut(&self.rows, upper, lower) {
+            let py = y as f64 + 0.5;
+            // Weight i at column x is start[i] + slope[i] (x + ½).
+            let start = edges
+                .map(|(p, q)| ((q[0] - p[0]) * (py - p[1]) + (q[1] - p[1]) * p[0]) / twice_area);
+            let (mut first, mut last) = (columns.start as f64, columns.end as f64);
+            for i in 0..3 {
+                // Where the weight is 0, a column further out: the loop below decides.
+                let zero = -start[i] / slope[i];
+                if slope[i] > 0.0 {
+                    first = first.max(zero - 1.5);
+                } else if slope[i] < 0.0 {
+                    last = last.min(zero + 1.5);
                 }
             }
-            *sample = Sample {
-                depth,
-                color: rgb.map(|v| (v + 0.5) as u8),
-            };
+            for x in first as usize..(last.max(0.0) as usize).min(columns.end) {
+                let px = x as f64 + 0.5;
+                let w = [0, 1, 2].map(|i| start[i] + slope[i] * px);
+                // Shared edges are drawn by both sides: a gap would show, an overlap does not.
+                if w.iter().any(|&w| w < -1e-9) {
+                    continue;
+                }
+                let depth = (w[0] * a[2] + w[1] * b[2] + w[2] * c[2]) as f32;
+                let sample = &mut self.samples[y * self.stride + x];
+                if depth <= sample.depth {
+                    continue;
+                }
+                let rgb = match t.paint {
+                    Paint::Tones(v) => palette.at(w[0] * v[0] + w[1] * v[1] + w[2] * v[2]),
+                    Paint::Plain(rgb) => rgb.map(f32::from),
+                };
+                let mut rgb = rgb.map(|v| v * shade);
+                if (0..3).any(|i| w[i] < limits[i]) {
+                    for i in 0..3 {
+                        rgb[i] += (LINE_COLOR[i] - rgb[i]) * strength;
+                    }
+                }
+                *sample = Sample {
+                    depth,
+                    color: rgb.map(|v| (v + 0.5) as u8),
+                };
+            }
+        }
+    }
+
+    /// Draws a sphere, however small as one sample at least.
+    fn ball(&mut self, ball: &Ball, relief: bool) {
+        let scale = SAMPLES as f32;
+        let radius = (ball.radius * scale).max(0.75);
+        let x = ball.center[0] * scale;
+        let y = (ball.center[1] - self.top as f32) * scale;
+        let nearest = ball.center[2] + radius / scale;
+        let rgb = ball.color.map(f32::from);
+        for row in Self::cut(&self.rows, f64::from(y - radius), f64::from(y + radius)) {
+            let dy = row as f32 + 0.5 - y;
+            let half2 = radius * radius - dy * dy;
+            if half2 < 0.0 {
+                continue;
+            }
+            let half = half2.sqrt();
+            let columns = Self::cut(&self.columns, f64::from(x - half), f64::from(x + half));
+            let start = row * self.stride;
+            let samples = &mut self.samples[start + columns.start..start + columns.end];
+            for (column, sample) in columns.zip(samples) {
+                let dx = column as f32 + 0.5 - x;
+                let height2 = half2 - dx * dx;
+                if height2 < 0.0 || nearest <= sample.depth {
+                    continue;
+                }
+                let height = height2.sqrt();
+                let depth = ball.center[2] + height / scale;
+                if depth <= sample.depth {
+                    continue;
+                }
+                let cosine = (LIGHT[0] * dx + LIGHT[1] * dy + LIGHT[2] * height) / radius;
+                let shade = match relief {
+                    true => 0.5 + 0.5 * cosine.max(0.0),
+                    false => 1.0,
+                };
+                *sample = Sample {
+                    depth,
+                    color: rgb.map(|v| (v * shade + 0.5) as u8),
+                };
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use flate2::{Compression, write::ZlibEncoder};
+use rayon::prelude::*;
 
 use crate::Values;
 
@@ -129,21 +130,6 @@ impl Numbers<'_> {
         }
     }
 
-    /// Calls `use_block` with all bytes, in blocks of [`BLOCK`] bytes but for the last.
-    fn blocks(&self, mut use_block: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
-        let per_block = BLOCK / self.size();
-        let mut bytes = Vec::with_capacity(BLOCK.min(self.byte_count()));
-        let mut start = 0;
-        while start < self.len() {
-            let end = (start + per_block).min(self.len());
-            bytes.clear();
-            self.put(start..end, &mut bytes);
-            use_block(&bytes)?;
-            start = end;
-        }
-        Ok(())
-    }
-
     /// Writes the numbers in text, some to a line.
     pub fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
         let per_line = match self {
@@ -171,31 +157,37 @@ impl Numbers<'_> {
     /// Writes a header with the byte count, then the bytes.
     pub fn write_raw(&self, out: &mut impl Write) -> io::Result<()> {
         out.write_all(&(self.byte_count() as u64).to_le_bytes())?;
-        self.blocks(|block| out.write_all(block))
+        let per_block = BLOCK / self.size();
+        let mut bytes = Vec::with_capacity(BLOCK.min(self.byte_count()));
+        for start in (0..self.len()).step_by(per_block) {
+            bytes.clear();
+            self.put(start..(start + per_block).min(self.len()), &mut bytes);
+            out.write_all(&bytes)?;
+        }
+        Ok(())
     }
 
-    /// The header and the compressed blocks.
+    /// The header and the blocks, compressed in parallel.
     pub fn compress(&self) -> io::Result<Vec<u8>> {
-        let mut sizes = Vec::new();
-        let mut data = Vec::new();
-        self.blocks(|block| {
-            let before = data.len();
-            let mut encoder = ZlibEncoder::new(&mut data, Compression::fast());
-            encoder.write_all(block)?;
-            encoder.finish()?;
-            sizes.push((data.len() - before) as u64);
-            Ok(())
-        })?;
+        let (per_block, len) = (BLOCK / self.size(), self.len());
+        let blocks = (0..len.div_ceil(per_block)).into_par_iter().map(|b| {
+            let mut bytes = Vec::with_capacity(BLOCK);
+            self.put(b * per_block..((b + 1) * per_block).min(len), &mut bytes);
+            let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+            encoder.write_all(&bytes)?;
+            encoder.finish()
+        });
+        let blocks = blocks.collect::<io::Result<Vec<Vec<u8>>>>()?;
+        let sizes = blocks.iter().map(|b| b.len() as u64);
         // Number of blocks, size of each, size of the last if smaller, compressed sizes.
         let last = (self.byte_count() % BLOCK) as u64;
-        let mut all = Vec::with_capacity(8 * (3 + sizes.len()) + data.len());
-        for n in [sizes.len() as u64, BLOCK as u64, last]
+        let head = [blocks.len() as u64, BLOCK as u64, last];
+        let mut all: Vec<u8> = head
             .into_iter()
             .chain(sizes)
-        {
-            all.extend(n.to_le_bytes());
-        }
-        all.append(&mut data);
+            .flat_map(u64::to_le_bytes)
+            .collect();
+        blocks.iter().for_each(|b| all.extend_from_slice(b));
         Ok(all)
     }
 }

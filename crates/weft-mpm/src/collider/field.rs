@@ -220,19 +220,10 @@ impl Terrain {
         let mut best = None;
         let mut visit = |i: usize, j: usize, best2: &mut f64| {
             let triangles = field.triangles(i, j);
-            let corners = [
-                triangles[0][0],
-                triangles[0][1],
-                triangles[0][2],
-                triangles[1][2],
-            ];
-            let z = corners.map(|c| c.z);
-            let (low, high) = (
-                z.into_iter().fold(z[0], f64::min),
-                z.into_iter().fold(z[0], f64::max),
-            );
-            let gap = (x.z - high).max(low - x.z).max(0.0);
-            if gap * gap > *best2 {
+            let [[a, b, c], [.., d]] = triangles;
+            let (low, high) = (a.min(b).min(c).min(d), a.max(b).max(c).max(d));
+            let gap = (x - high).max(low - x).max(DVec3::ZERO);
+            if gap.length_squared() > *best2 {
                 return;
             }
             for triangle in triangles {
@@ -276,23 +267,24 @@ fn closest_on_segment(a: DVec3, b: DVec3, x: DVec3) -> DVec3 {
     a + t.clamp(0.0, 1.0) * along
 }
 
-/// The foot of the perpendicular if it falls into the triangle, else the best of the edges.
+/// The foot of the perpendicular if it falls into the triangle, else the nearest point of the
+/// edges that face `x`.
 fn closest_on_triangle([a, b, c]: [DVec3; 3], x: DVec3) -> DVec3 {
     let (e, f, d) = (b - a, c - a, x - a);
     let normal = e.cross(f);
     let area2 = normal.length_squared();
     let u = d.cross(f).dot(normal) / area2;
     let v = e.cross(d).dot(normal) / area2;
-    if u >= 0.0 && v >= 0.0 && u + v <= 1.0 {
-        return a + u * e + v * f;
-    }
-    let edges = [(a, b), (b, c), (c, a)].map(|(p, q)| closest_on_segment(p, q, x));
-    let nearer = |p: DVec3, q: DVec3| {
-        if x.distance_squared(q) < x.distance_squared(p) {
-            q
-        } else {
-            p
+    let mut nearest = a + u * e + v * f;
+    let mut least = f64::INFINITY;
+    for (weight, from, to) in [(v, a, b), (1.0 - u - v, b, c), (u, c, a)] {
+        if weight < 0.0 {
+            let point = closest_on_segment(from, to, x);
+            let distance2 = x.distance_squared(point);
+            if distance2 < least {
+                (nearest, least) = (point, distance2);
+            }
         }
-    };
-    nearer(nearer(edges[0], edges[1]), edges[2])
+    }
+    nearest
 }

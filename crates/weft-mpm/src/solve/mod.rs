@@ -1,6 +1,9 @@
-//! Stub.
+//! The solve of a step.
 #![allow(dead_code)]
-use crate::grid::NONE;
+mod flow;
+mod lanes;
+mod plain;
+pub(crate) use flow::project;
 pub(crate) const LANES: usize = 8;
 pub(crate) type Lane = [f32; LANES];
 pub(crate) type Node = [f32; 4];
@@ -60,28 +63,4 @@ pub(crate) struct SolveReport {
     pub residual_max: f32,
     pub linear_iterations: usize,
 }
-#[derive(Debug, Default)]
-pub(crate) struct RheologySolver {}
-impl RheologySolver {
-    pub fn solve(
-        &mut self,
-        _: &mut Sites,
-        _: &mut Contacts,
-        _: &mut [Node],
-        _: &SolveOptions,
-    ) -> SolveReport {
-        let _ = NONE;
-        SolveReport::default()
-    }
-    pub fn increments(
-        &mut self,
-        sites: &Sites,
-        _: &[Node],
-        plastic: &mut Vec<[Lane; 6]>,
-        elastic: &mut Vec<[Lane; 6]>,
-        _: &[Lane],
-    ) {
-        plastic.resize(sites.volume.len(), [[0.0; LANES]; 6]);
-        elastic.resize(sites.volume.len(), [[0.0; LANES]; 6]);
-    }
-}
+pub(crate) use plain::RheologySolver;

@@ -319,13 +319,14 @@ pub enum GeometryError {
     /// Voxel grids that lie differently in space.
     #[error("only voxel grids with equal maps can be merged")]
     DifferentVoxelMaps,
-    /// An operation on a grid of several environments that only a single one has.
-    #[error("a grid of {count} environments cannot be {operation}; do it before they are packed")]
-    SeveralEnvironments {
-        /// What was to be done.
-        operation: &'static str,
-        /// Number of environments.
-        count: usize,
+    /// Voxel grids with different numbers of environments.
+    #[error(
+        "grids of {} and {} environments cannot be merged; the numbers must be equal",
+        counts[0], counts[1]
+    )]
+    EnvironmentCounts {
+        /// Number of environments of both.
+        counts: [usize; 2],
     },
     /// A position among several environments that overlap in space.
     #[error("the grid has {count} environments in one place; say which one is meant")]
@@ -337,6 +338,21 @@ pub enum GeometryError {
     #[error("{guard} vacant layers between environments; accepted are 1 to 1048576")]
     EnvironmentGuard {
         /// The number of layers asked for.
+        guard: i32,
+    },
+    /// Offsets of environments that bring two of them too close together.
+    #[error(
+        "environments {} and {} would lie at voxels {:?} to {:?} and {:?} to {:?}; between them \
+         must be at least {guard} vacant layers along some axis: move their offsets apart",
+        environments[0], environments[1],
+        voxels[0][0], voxels[0][1], voxels[1][0], voxels[1][1]
+    )]
+    EnvironmentOverlap {
+        /// The environments.
+        environments: [usize; 2],
+        /// Lowest and highest voxel of the boxes around both, with their offsets.
+        voxels: [[[i32; 3]; 2]; 2],
+        /// Vacant layers that must be between.
         guard: i32,
     },
     /// An environment that does not exist.

@@ -23,6 +23,7 @@ mod locate;
 mod mesh;
 mod nodes;
 mod numbering;
+mod once;
 mod refine;
 mod repeat;
 pub mod shapes;
@@ -41,8 +42,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::element::CellKind;
 
 pub use adaptive::{
-    AdaptiveError, AdaptiveVoxelGrid, Grading, LatticeMap, Lineage, MAX_LEVEL, Mark, Overlap,
-    Overlaps,
+    AdaptiveError, AdaptiveVoxelGrid, Grading, Lineage, MAX_LEVEL, Mark, Overlap, Overlaps,
 };
 pub use deformed::Deformed;
 pub use error::{GeometryError, MeshWarning};

@@ -11,14 +11,14 @@ use crate::geometry::{
 use crate::space::Space;
 
 #[derive(Debug)]
-struct State {
-    base_topology: Arc<Topology>,
-    base_tags: Arc<Tags>,
-    base_map: Arc<GeometryMap>,
+pub(super) struct State {
+    pub base_topology: Arc<Topology>,
+    pub base_tags: Arc<Tags>,
+    pub base_map: Arc<GeometryMap>,
     topology: Arc<Topology>,
     tags: Arc<Tags>,
     map: Arc<GeometryMap>,
-    class: MapClass,
+    pub class: MapClass,
 }
 
 impl State {
@@ -69,7 +69,8 @@ struct Inner {
 /// numbered as in a space on the base. (Hanging nodes come after all others, copy by copy.)
 /// Tags keep their names and hold the entities of all copies.
 ///
-/// A batch is a snapshot of its base; [`refresh`](Batch::refresh) follows changes.
+/// A batch is a snapshot of its base; [`refresh`](Batch::refresh) follows changes. Points are found
+/// by [`BatchLocator`](super::BatchLocator).
 #[derive(Clone, Debug)]
 pub struct Batch(Arc<Inner>);
 
@@ -155,7 +156,7 @@ impl Batch {
         Ok(changed)
     }
 
-    fn state(&self) -> Arc<State> {
+    pub(super) fn state(&self) -> Arc<State> {
         let state = self.0.state.read().unwrap_or_else(PoisonError::into_inner);
         state.clone()
     }

@@ -130,6 +130,29 @@ impl Environments {
         self.of_cell[self.topology.side_cells(side)[0] as usize]
     }
 
+    /// Whether a cell is in an environment: a filter for [`Search::among`] and
+    /// [`Locator::find_among`] where environments overlap in space.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use weft::geometry::{Grid2, Locator, Search};
+    /// use weft::partition::Batch;
+    ///
+    /// let batch = Batch::new(Arc::new(Grid2::unit([2, 2])?), 3)?;
+    /// let environments = batch.environments();
+    /// let second = environments.filter(1);
+    /// let search = Search::within(1.0).among(&second);
+    /// let found = Locator::new(&batch).closest_with([0.1, 0.1, 0.0], &search);
+    /// assert_eq!(found.map(|at| at.cell), Some(4));
+    /// # Ok::<(), weft::geometry::GeometryError>(())
+    /// ```
+    ///
+    /// [`Search::among`]: crate::geometry::Search::among
+    /// [`Locator::find_among`]: crate::geometry::Locator::find_among
+    pub fn filter(&self, environment: u32) -> impl Fn(usize) -> bool + Sync + '_ {
+        move |cell| self.of_cell.get(cell) == Some(&environment)
+    }
+
     /// Cells of an environment, ascending.
     pub fn cells(&self, environment: usize) -> &[u32] {
         &self.cells[self.offsets[environment]..self.offsets[environment + 1]]

@@ -17,6 +17,7 @@
 //! after an error the object is bit for bit what it was. Memory is kept and reused.
 
 mod batch;
+mod batch_locator;
 mod compress;
 mod environment;
 mod error;
@@ -29,6 +30,7 @@ mod slots;
 mod space;
 
 pub use batch::Batch;
+pub use batch_locator::BatchLocator;
 pub use compress::NodeLists;
 pub use environment::{EnvironmentOrder, Environments};
 pub use error::PartitionError;

@@ -6,6 +6,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod voxels;
 
 use common::{shared, zigzag_mesh};
 use weft::assemble::{integrate, interpolate, matrix, vector};

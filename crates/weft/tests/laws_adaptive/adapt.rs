@@ -132,7 +132,7 @@ fn check_lineage(
 fn joining_what_was_cut_gives_the_grid_back() {
     for grid in samples() {
         let grid =
-            AdaptiveVoxelGrid::uniform(&[[-1, 0, 0], [0, 0, 0], [2, 2, 2]], 2, grid.lattice_map())
+            AdaptiveVoxelGrid::uniform(&[[-1, 0, 0], [0, 0, 0], [2, 2, 2]], 2, grid.voxel_map())
                 .unwrap();
         let cut = grid
             .adapted(&vec![Mark::Refine; grid.cell_count()])
@@ -152,7 +152,7 @@ fn joining_what_was_cut_gives_the_grid_back() {
 
 #[test]
 fn the_lattice_becomes_finer_when_it_must() {
-    for map in [LatticeMap::cubes(1.0), skew_map()] {
+    for map in [VoxelMap::uniform(1.0).unwrap(), skew_map()] {
         let grid = hierarchy(map);
         let mut marks = vec![Mark::Keep; 11];
         let fine = (0..11).find(|&c| grid.cell_level(c) == 0).unwrap();
@@ -175,7 +175,7 @@ fn the_lattice_becomes_finer_when_it_must() {
         assert!(back.cell_level(fine) == 1);
         let trimmed = back.trimmed();
         assert_eq!(cells(&trimmed), cells(&grid));
-        assert_eq!(trimmed.lattice_map(), grid.lattice_map());
+        assert_eq!(trimmed.voxel_map(), grid.voxel_map());
         assert_eq!(trimmed.trimmed().id(), trimmed.id());
         for (cell, lineage) in back.lineage(&grid).unwrap().into_iter().enumerate() {
             assert_eq!(lineage, Lineage::Same(cell as u32));
@@ -185,7 +185,7 @@ fn the_lattice_becomes_finer_when_it_must() {
 
 #[test]
 fn grading_is_the_least_that_is_needed() {
-    let map = LatticeMap::cubes(1.0);
+    let map = VoxelMap::uniform(1.0).unwrap();
     // Level 3 beside level 0: the large cell is cut twice towards the small one.
     let grid = AdaptiveVoxelGrid::from_cells(&[([-8, 0, 0], 3), ([0, 0, 0], 0)], map).unwrap();
     let graded = grid.graded(Grading::Face).unwrap();
@@ -208,7 +208,7 @@ fn grading_is_the_least_that_is_needed() {
 
 #[test]
 fn grids_with_gaps_overlap_where_they_do() {
-    let map = LatticeMap::cubes(1.0);
+    let map = VoxelMap::uniform(1.0).unwrap();
     let old = AdaptiveVoxelGrid::from_cells(&[([0, 0, 0], 0), ([1, 0, 0], 0)], map).unwrap();
     let new = AdaptiveVoxelGrid::from_cells(&[([0, 0, 0], 1), ([2, 0, 0], 0)], map).unwrap();
     assert_eq!(
@@ -219,6 +219,7 @@ fn grids_with_gaps_overlap_where_they_do() {
     assert_eq!(overlaps.of(0).iter().map(|o| o.share).sum::<f64>(), 0.25);
     assert!(overlaps.of(1).is_empty());
     assert_eq!((overlaps.len(), overlaps.is_empty()), (2, false));
-    let other = AdaptiveVoxelGrid::from_cells(&[([0; 3], 0)], LatticeMap::cubes(1.5)).unwrap();
+    let other =
+        AdaptiveVoxelGrid::from_cells(&[([0; 3], 0)], VoxelMap::uniform(1.5).unwrap()).unwrap();
     assert!(new.lineage(&other).is_err());
 }

@@ -1,4 +1,4 @@
-use weft::geometry::{AdaptiveVoxelGrid, Geometry, Grading, Grid3, LatticeMap};
+use weft::geometry::{AdaptiveVoxelGrid, Geometry, Grading, Grid3, VoxelMap};
 
 use super::*;
 
@@ -30,7 +30,7 @@ fn area(grid: &AdaptiveVoxelGrid, side: usize) -> f64 {
 #[test]
 fn the_reference_hierarchy() {
     // Coarse cells of edge 1, so that finest voxels have edge 1/2.
-    let grid = hierarchy(LatticeMap::cubes(0.5));
+    let grid = hierarchy(VoxelMap::uniform(0.5).unwrap());
     assert_eq!(counts(&grid), [11, 37, 50, 28]);
     assert_eq!(volume(&grid), 4.0);
     let areas: f64 = (0..50).map(|side| area(&grid, side)).sum();
@@ -48,7 +48,8 @@ fn the_reference_hierarchy() {
 fn two_separate_parts() {
     let fine = (0..8).map(|i| [8 + i / 4, i / 2 % 2, i % 2]).collect();
     let grid =
-        AdaptiveVoxelGrid::from_hierarchy(&[fine, vec![[0; 3]]], LatticeMap::cubes(1.0)).unwrap();
+        AdaptiveVoxelGrid::from_hierarchy(&[fine, vec![[0; 3]]], VoxelMap::uniform(1.0).unwrap())
+            .unwrap();
     assert_eq!(counts(&grid), [9, 35, 42, 30]);
     let parts = grid.topology().components();
     assert_eq!(parts, [0, 1, 1, 1, 1, 1, 1, 1, 1]);
@@ -61,7 +62,8 @@ fn a_uniform_grid_is_a_grid() {
         let voxels: Vec<[i32; 3]> = (0..60)
             .map(|i| [i / 20 - 1, i / 5 % 4 - 2, i % 5 - 3])
             .collect();
-        let grid = AdaptiveVoxelGrid::uniform(&voxels, level, LatticeMap::cubes(0.5)).unwrap();
+        let grid =
+            AdaptiveVoxelGrid::uniform(&voxels, level, VoxelMap::uniform(0.5).unwrap()).unwrap();
         let plain = Grid3::new(n, [0.0; 3], [1.0; 3]).unwrap();
         let t = plain.topology();
         assert_eq!(
@@ -94,7 +96,7 @@ fn cells_follow_the_curve_whatever_the_order_given() {
         for i in (1..shuffled.len()).rev() {
             shuffled.swap(i, random.below(i + 1));
         }
-        let again = AdaptiveVoxelGrid::from_cells(&shuffled, grid.lattice_map()).unwrap();
+        let again = AdaptiveVoxelGrid::from_cells(&shuffled, grid.voxel_map()).unwrap();
         assert_eq!(cells(&again), cells(&grid));
         assert_eq!(again.map(), grid.map());
         assert_eq!(again.topology().cells(), grid.topology().cells());
@@ -132,7 +134,7 @@ fn fields_choose_levels() {
     let coarse: Vec<[i32; 3]> = (0..64)
         .map(|i| [i / 16 - 2, i / 4 % 4 - 2, i % 4 - 2])
         .collect();
-    let map = LatticeMap::cubes(0.5);
+    let map = VoxelMap::uniform(0.5).unwrap();
     // Fine near the sphere of radius 0.4, nothing inside.
     let field = |x: [f64; 3]| {
         let r = distance(x, [0.0; 3]);

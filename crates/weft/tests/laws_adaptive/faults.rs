@@ -3,7 +3,7 @@ use weft::geometry::{AdaptiveError, GeometryError};
 use super::*;
 
 fn refusal(cells: &[([i32; 3], u8)]) -> (AdaptiveError, String) {
-    let error = AdaptiveVoxelGrid::from_cells(cells, LatticeMap::cubes(1.0)).unwrap_err();
+    let error = AdaptiveVoxelGrid::from_cells(cells, VoxelMap::uniform(1.0).unwrap()).unwrap_err();
     let text = error.to_string();
     match error {
         GeometryError::Adaptive(error) => (error, text),
@@ -49,13 +49,13 @@ fn bad_cells_are_named() {
             "{text}"
         );
     }
-    let empty = AdaptiveVoxelGrid::from_cells(&[], LatticeMap::cubes(1.0)).unwrap_err();
+    let empty = AdaptiveVoxelGrid::from_cells(&[], VoxelMap::uniform(1.0).unwrap()).unwrap_err();
     assert_eq!(empty, GeometryError::NoCells);
 }
 
 #[test]
 fn bad_hierarchies_and_fields_are_refused() {
-    let map = LatticeMap::cubes(1.0);
+    let map = VoxelMap::uniform(1.0).unwrap();
     let one = || vec![[0; 3]];
     let both = AdaptiveVoxelGrid::from_hierarchy(&[one(), one()], map).unwrap_err();
     assert!(matches!(
@@ -92,40 +92,33 @@ fn bad_hierarchies_and_fields_are_refused() {
 }
 
 #[test]
-fn bad_maps_are_refused() {
-    let cube = LatticeMap::cubes(1.0);
-    let identity = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-    let mut mirrored = identity;
-    mirrored[2][2] = -1.0;
-    let mut flat = identity;
-    flat[1][1] = 0.0;
+fn maps_that_leave_no_digits_are_refused() {
+    let cube = VoxelMap::uniform(1.0).unwrap();
+    let thin = VoxelMap::scaled([1.0, 1e-20, 1.0]).unwrap();
     for map in [
-        LatticeMap::cubes(0.0),
-        LatticeMap::cubes(1e-200),
-        LatticeMap::cubes(-1.0),
-        LatticeMap::cubes(f64::NAN),
-        LatticeMap::cubes(f64::INFINITY),
-        LatticeMap::new([1.0, 1e-20, 1.0]).with_offset([0.0, 1.0, 0.0]),
-        cube.with_offset([0.0, f64::NAN, 0.0]),
-        cube.with_offset([1e18, 0.0, 0.0]),
-        cube.with_matrix(mirrored),
-        cube.with_matrix(flat),
-        cube.with_matrix([[f64::NAN; 3]; 3]),
+        thin.with_offset([0.0, 1.0, 0.0]).unwrap(),
+        cube.with_offset([1e18, 0.0, 0.0]).unwrap(),
+        VoxelMap::uniform(1e100).unwrap(),
     ] {
-        let error = AdaptiveVoxelGrid::from_cells(&[([0; 3], 0)], map).unwrap_err();
+        let error = AdaptiveVoxelGrid::from_cells(&[([2; 3], 0)], map).unwrap_err();
         assert!(
-            matches!(error, GeometryError::Adaptive(AdaptiveError::Map { .. })),
+            matches!(error, GeometryError::Adaptive(AdaptiveError::Reach { .. })),
             "{error}"
         );
     }
     for size in [1e-95, 1e90] {
-        AdaptiveVoxelGrid::from_cells(&[([1; 3], 0)], LatticeMap::cubes(size)).unwrap();
+        AdaptiveVoxelGrid::from_cells(&[([1; 3], 0)], VoxelMap::uniform(size).unwrap()).unwrap();
     }
+    // Voxels that become too small by refinement.
+    let small = VoxelMap::uniform(1e-100).unwrap();
+    let grid = AdaptiveVoxelGrid::from_cells(&[([1; 3], 0)], small).unwrap();
+    let error = grid.adapted(&[Mark::Refine]).unwrap_err();
+    assert!(matches!(error, GeometryError::VoxelMap { .. }), "{error}");
 }
 
 #[test]
 fn bad_marks_are_refused() {
-    let map = LatticeMap::cubes(1.0);
+    let map = VoxelMap::uniform(1.0).unwrap();
     let grid = AdaptiveVoxelGrid::from_cells(&[([0; 3], 7), ([128, 0, 0], 0)], map).unwrap();
     assert_eq!(
         grid.adapted(&[Mark::Keep]).unwrap_err(),

@@ -8,7 +8,7 @@ mod queries;
 mod sides;
 mod transfer;
 
-use weft::geometry::{AdaptiveVoxelGrid, Grading, LatticeMap, Mark};
+use weft::geometry::{AdaptiveVoxelGrid, Grading, Mark, VoxelMap};
 
 /// A small generator of numbers for tests (Knuth's 64-bit linear congruence, upper bits).
 struct Random(u64);
@@ -38,26 +38,27 @@ impl Random {
 }
 
 /// Rotated, sheared and scaled, away from the origin.
-fn skew_map() -> LatticeMap {
+fn skew_map() -> VoxelMap {
     let (c, s) = (0.8, 0.6);
-    LatticeMap::new([0.5, 0.25, 0.75])
-        .with_matrix([
-            [c, -s + 0.3 * c, 0.1],
-            [s, c + 0.3 * s, -0.2],
-            [0.0, 0.1, 1.0],
-        ])
-        .with_offset([3.0, -2.0, 0.5])
+    let shear = [
+        [c, -s + 0.3 * c, 0.1],
+        [s, c + 0.3 * s, -0.2],
+        [0.0, 0.1, 1.0],
+    ];
+    let size = [0.5, 0.25, 0.75];
+    let matrix = shear.map(|row| std::array::from_fn(|d| row[d] * size[d]));
+    VoxelMap::affine(matrix, [3.0, -2.0, 0.5]).unwrap()
 }
 
 /// 3 coarse and 8 fine cells, 2 × 2 × 1 coarse ones in all.
-fn hierarchy(map: LatticeMap) -> AdaptiveVoxelGrid {
+fn hierarchy(map: VoxelMap) -> AdaptiveVoxelGrid {
     let fine = (0..8).map(|i| [2 + i / 4, 2 + i / 2 % 2, i % 2]).collect();
     let coarse = vec![[0, 0, 0], [0, 1, 0], [1, 0, 0]];
     AdaptiveVoxelGrid::from_hierarchy(&[fine, coarse], map).unwrap()
 }
 
 /// Some of the 3³ voxels of level `level` around the origin, cut at random; not graded.
-fn ragged(seed: u64, level: usize, map: LatticeMap) -> AdaptiveVoxelGrid {
+fn ragged(seed: u64, level: usize, map: VoxelMap) -> AdaptiveVoxelGrid {
     let mut random = Random::new(seed);
     let mut voxels: Vec<[i32; 3]> = (0..27)
         .map(|i| [i / 9 - 2, i / 3 % 3 - 1, i % 3 - 1])
@@ -90,10 +91,10 @@ fn cells(grid: &AdaptiveVoxelGrid) -> Vec<([i32; 3], u8)> {
 
 /// Grids of every make: plain, ragged, skew, graded, one cell, far from the origin.
 fn samples() -> Vec<AdaptiveVoxelGrid> {
-    let plain = LatticeMap::cubes(0.125);
+    let plain = VoxelMap::uniform(0.125).unwrap();
     let ragged2 = ragged(2, 3, skew_map());
     vec![
-        hierarchy(LatticeMap::cubes(0.5)),
+        hierarchy(VoxelMap::uniform(0.5).unwrap()),
         hierarchy(skew_map()),
         ragged(1, 3, plain),
         ragged2.graded(Grading::Face).unwrap(),
@@ -104,7 +105,7 @@ fn samples() -> Vec<AdaptiveVoxelGrid> {
         AdaptiveVoxelGrid::from_cells(&[([-8, 0, 0], 3), ([0, 3, 4], 0)], plain).unwrap(),
         AdaptiveVoxelGrid::from_cells(
             &[([-(1 << 20); 3], 0), ([(1 << 20) - 128 - 128; 3], 7)],
-            LatticeMap::cubes(1.0),
+            VoxelMap::uniform(1.0).unwrap(),
         )
         .unwrap(),
     ]
@@ -114,7 +115,7 @@ fn samples() -> Vec<AdaptiveVoxelGrid> {
 fn position(grid: &AdaptiveVoxelGrid, cell: usize, xi: [f64; 3]) -> [f64; 3] {
     let (origin, level) = (grid.cell_origin(cell), grid.cell_level(cell));
     let r = std::array::from_fn(|d| f64::from(origin[d]) + f64::from(1 << level) * xi[d]);
-    grid.lattice_map().position(r)
+    grid.voxel_map().position(r)
 }
 
 fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {

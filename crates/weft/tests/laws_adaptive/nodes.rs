@@ -58,7 +58,7 @@ fn places(grid: &AdaptiveVoxelGrid, element: &Lagrange, nodes: &NodeNumbering) -
 }
 
 fn grids() -> Vec<AdaptiveVoxelGrid> {
-    let map = LatticeMap::cubes(1.0);
+    let map = VoxelMap::uniform(1.0).unwrap();
     let mut grids = vec![
         hierarchy(map),
         ragged(3, 3, map),
@@ -102,7 +102,9 @@ fn places_are_distinct_and_weights_sum_to_one() {
             }
         }
     }
-    let p1 = hierarchy(LatticeMap::cubes(1.0)).node_numbering(1).unwrap();
+    let p1 = hierarchy(VoxelMap::uniform(1.0).unwrap())
+        .node_numbering(1)
+        .unwrap();
     // Of the 19 new vertices of the refined cell, those on its two inner faces hang: 5 + 5
     // midpoints less the common one of the edge between them.
     assert_eq!((p1.count, p1.hanging.len()), (28, 9));

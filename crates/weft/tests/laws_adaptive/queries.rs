@@ -1,4 +1,5 @@
 use super::*;
+use weft::geometry::Geometry;
 
 #[test]
 fn positions_are_located() {
@@ -27,7 +28,7 @@ fn positions_are_located() {
 
 /// Points of a cell: a dense lattice in the skew case, the exact closest one otherwise.
 fn least_distance(grid: &AdaptiveVoxelGrid, x: [f64; 3], aligned: bool) -> (f64, usize) {
-    let r = grid.lattice_map().lattice_point(x);
+    let r = grid.voxel_map().lattice(x);
     let mut best = (f64::INFINITY, 0);
     for (cell, (origin, level)) in cells(grid).into_iter().enumerate() {
         let size = f64::from(1 << level);
@@ -53,7 +54,10 @@ fn the_closest_cell_is_the_closest() {
     for (seed, map, aligned) in [
         (
             1,
-            LatticeMap::new([0.5, 0.1, 0.3]).with_offset([1.0, 0.0, -3.0]),
+            VoxelMap::scaled([0.5, 0.1, 0.3])
+                .unwrap()
+                .with_offset([1.0, 0.0, -3.0])
+                .unwrap(),
             true,
         ),
         (2, skew_map(), false),
@@ -98,9 +102,32 @@ fn the_closest_cell_is_the_closest() {
 
 #[test]
 fn of_equally_close_cells_the_first_is_taken() {
-    let map = LatticeMap::cubes(1.0);
+    let map = VoxelMap::uniform(1.0).unwrap();
     let grid = AdaptiveVoxelGrid::from_cells(&[([-2, 0, 0], 0), ([2, 0, 0], 0)], map).unwrap();
     let closest = grid.closest([0.5, 0.5, 0.5], 2.0).unwrap();
     assert_eq!((closest.cell, closest.distance), (0, 1.5));
     assert_eq!(closest.xi, [1.0, 0.5, 0.5]);
+}
+
+/// A map whose cells have their centres at images of integers: refined and coarsened lattices have
+/// the same corners, without rounding.
+#[test]
+fn centred_maps_keep_their_corners() {
+    for map in [VoxelMap::uniform(0.3).unwrap(), skew_map()] {
+        let map = map.centred();
+        let grid = AdaptiveVoxelGrid::from_cells(&[([-1, 0, 2], 0), ([0; 3], 1)], map).unwrap();
+        let middle = grid.map().mean(grid.topology().cell_vertices(0));
+        assert!(distance(middle, position(&grid, 0, [0.5; 3])) < 1e-13);
+        let fine = grid.adapted(&[Mark::Refine; 2]).unwrap();
+        assert_eq!(fine.cell_count(), 16);
+        for cell in 0..16 {
+            let x = position(&fine, cell, [0.5; 3]);
+            let (parent, _) = grid.locate(x).unwrap();
+            let overlaps = fine.overlaps(&grid).unwrap();
+            assert_eq!(overlaps.of(cell)[0].old as usize, parent);
+        }
+        let back = fine.adapted(&[Mark::Coarsen; 16]).unwrap().trimmed();
+        assert_eq!(back.voxel_map(), map);
+        assert_eq!(cells(&back), cells(&grid));
+    }
 }

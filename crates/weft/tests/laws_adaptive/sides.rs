@@ -129,7 +129,7 @@ fn sides_close_every_cell() {
 fn boundary_parts_are_as_large_as_can_be() {
     // One small cell in the middle of a face of edge 8: three quarters of the face, and twice
     // three quarters of what is left, stay whole.
-    let map = LatticeMap::cubes(1.0);
+    let map = VoxelMap::uniform(1.0).unwrap();
     let grid = AdaptiveVoxelGrid::from_cells(&[([-8, 0, 0], 3), ([0, 3, 4], 0)], map).unwrap();
     let topology = grid.topology();
     assert_eq!(topology.side_count(), 5 + (3 + 3 + 3 + 1) + 5);

@@ -159,7 +159,7 @@ fn refinement_keeps_any_function() {
 
 #[test]
 fn transfers_that_make_no_sense_are_refused() {
-    let map = LatticeMap::cubes(1.0);
+    let map = VoxelMap::uniform(1.0).unwrap();
     let make = |cells: &[([i32; 3], u8)]| AdaptiveVoxelGrid::from_cells(cells, map).unwrap();
     let old = make(&[([0, 0, 0], 0)]);
     let new = make(&[([0, 0, 0], 1)]);

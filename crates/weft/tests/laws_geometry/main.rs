@@ -2,9 +2,13 @@
 
 mod counts;
 mod curved;
+mod every_geometry;
 mod faults;
 mod neighbours;
 mod transforms;
+
+#[path = "../common/mod.rs"]
+mod common;
 
 use std::collections::BTreeSet;
 

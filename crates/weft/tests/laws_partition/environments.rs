@@ -4,6 +4,7 @@ use super::*;
 use common::assert_close;
 use weft::assemble::{integrate, matrix};
 use weft::form::{Expr, Measure, dot, grad};
+use weft::geometry::{AdaptiveVoxelGrid, Locator, Search, frame_at};
 
 fn bases() -> Vec<(String, Shared)> {
     let mut all = geometries();
@@ -117,7 +118,7 @@ fn assembly_on_a_batch_is_block_diagonal() {
         &unit_mesh(CellKind::Tet, [2, 1, 1]),
         &mut Random(13),
     ));
-    for base in [grid2, grid3, mesh] {
+    for base in [grid2, grid3, mesh, Arc::new(voxels())] {
         let far = vec![[0.0; 3], [10.0, 0.0, 0.0], [0.0, 3.0, 0.0]];
         let batch = Batch::moved(base.clone(), far).unwrap();
         for degree in 1..=3 {
@@ -210,6 +211,102 @@ fn bad_batches() {
     assert!(error(Batch::new(grid.clone(), 400_000)).contains("are too many"));
     assert!(error(Batch::moved(grid.clone(), vec![[0.0, f64::NAN, 0.0]])).contains("NaN"));
     assert!(error(Batch::moved(grid, vec![[0.0, 0.0, 1.0]])).contains("outside the space"));
+}
+
+/// Points are found in the copy that is asked, whether copies lie in one place or apart: as a
+/// locator of the whole batch finds them among the cells of that copy.
+#[test]
+fn lookup_takes_an_environment() {
+    let mut random = Random(31);
+    let fine = (0..8).map(|i| [2 + i / 4, 2 + i / 2 % 2, i % 2]).collect();
+    let coarse = vec![[0, 0, 0], [0, 1, 0], [1, 0, 0]];
+    let hanging =
+        AdaptiveVoxelGrid::from_hierarchy(&[fine, coarse], VoxelMap::uniform(0.5).unwrap())
+            .unwrap();
+    let mut all = bases();
+    all.push(("hanging voxels".to_string(), Arc::new(hanging)));
+    for (name, base) in all {
+        let dim = base.space_dim();
+        let cells = base.topology().cell_count();
+        for step in [0.0, 0.25, 100.0] {
+            let offsets: Vec<[f64; 3]> = (0..3).map(|k| [step * k as f64, 0.0, 0.0]).collect();
+            let batch = Batch::moved(base.clone(), offsets).unwrap();
+            let environments = batch.environments();
+            let (own, all) = (BatchLocator::new(&batch), Locator::new(&batch));
+            let shared: Shared = Arc::new(batch.clone());
+            // Copies of nodes keep apart where the copies lie in one place.
+            let space = space(&shared, 1, true);
+            for cell in 0..3 * cells {
+                let environment = cell / cells;
+                let nodes = space.cell_nodes(cell).iter().map(|&n| n as usize);
+                let count = space.node_count() / 3;
+                let hung = |n: usize| n >= space.node_count();
+                assert!(
+                    nodes
+                        .into_iter()
+                        .all(|n| hung(n) || n / count == environment)
+                );
+            }
+            for _ in 0..60 {
+                let cell = random.below(3 * cells);
+                let environment = cell / cells;
+                let filter = environments.filter(environment as u32);
+                let xi = random.point(base.cell_kind());
+                let x = frame_at(&batch, cell, xi).position;
+                let found = own.find(environment, x, 1e-9).unwrap().unwrap();
+                assert_eq!(found.cell, cell, "{name}");
+                assert_eq!(all.find_among(x, 1e-9, &filter).unwrap().cell, cell);
+                let there = frame_at(&batch, found.cell, found.xi).position;
+                assert!((0..3).all(|d| (there[d] - x[d]).abs() < 1e-10), "{name}");
+                let far: [f64; 3] = std::array::from_fn(|d| match d < dim {
+                    true => x[d] + random.between(-2.0, 2.0),
+                    false => 0.0,
+                });
+                let (near, third) = (f64::INFINITY, |c: usize| c.is_multiple_of(3));
+                for (max_dist, filtered, guess) in [
+                    (near, false, 0),
+                    (near, false, cell),
+                    (near, true, 5),
+                    (0.5, false, cell),
+                ] {
+                    let mut search = Search::within(max_dist).near(guess);
+                    if filtered {
+                        search = search.among(&third);
+                    }
+                    let found = own.closest(environment, far, &search).unwrap();
+                    let both = |c: usize| filter(c) && (!filtered || third(c));
+                    let search = Search::within(max_dist).among(&both);
+                    let wanted = all.closest_with(far, &search);
+                    assert_eq!(found.is_some(), wanted.is_some(), "{name}");
+                    if let (Some(a), Some(b)) = (found, wanted) {
+                        assert!(both(a.cell));
+                        assert!((a.distance - b.distance).abs() < 1e-10, "{name}");
+                        let there = frame_at(&batch, a.cell, a.xi).position;
+                        assert!((0..3).all(|d| (there[d] - a.position[d]).abs() < 1e-10));
+                    }
+                }
+            }
+            let error = own.find(3, [0.0; 3], 0.0).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "environment 3 does not exist; accepted are 0 to 2"
+            );
+            assert!(own.closest(7, [0.0; 3], &Search::within(1.0)).is_err());
+        }
+    }
+    // A locator keeps the positions of the batch, which follows its base only when told to.
+    let mesh = unit_mesh(CellKind::Triangle, [2, 2, 1]);
+    let batch = Batch::new(Arc::new(mesh.clone()), 2).unwrap();
+    let map = mesh.map();
+    let up = map.nodes.iter().map(|x| [x[0], x[1] + 5.0, 0.0]);
+    mesh.move_vertices(up.collect()).unwrap();
+    let low = BatchLocator::new(&batch);
+    batch.refresh().unwrap();
+    let high = BatchLocator::new(&batch);
+    for (locator, y, off) in [(low, 0.3, 5.3), (high, 5.3, 0.3)] {
+        assert!(locator.find(1, [0.2, y, 0.0], 0.0).unwrap().is_some());
+        assert_eq!(locator.find(1, [0.2, off, 0.0], 0.0).unwrap(), None);
+    }
 }
 
 /// The same mesh `copies` times over, cells interleaved between the copies.

@@ -16,7 +16,7 @@ mod common;
 use common::{Random, all_cases, scrambled, unit_mesh};
 use std::sync::Arc;
 use weft::element::{CellKind, NodeFamily};
-use weft::geometry::{Geometry, Grid2, Grid3, Mesh, shapes};
+use weft::geometry::{Geometry, Grid2, Grid3, Mesh, VoxelGrid, VoxelMap, shapes};
 use weft::partition::*;
 use weft::space::Space;
 
@@ -40,9 +40,22 @@ fn geometries() -> Vec<(String, Shared)> {
         push(&format!("scrambled {}", kind.name()), Arc::new(mesh));
     }
     push("pieces", Arc::new(pieces()));
+    push("voxels", Arc::new(voxels()));
     let grid: Shared = Arc::new(Grid2::unit([2, 3]).unwrap());
     push("batch", Arc::new(Batch::new(grid, 3).unwrap()));
     all
+}
+
+/// Voxels around the origin under a sheared map: some touch in an edge or a vertex only.
+fn voxels() -> VoxelGrid {
+    let mut random = Random(29);
+    let mut coordinate = || random.below(4) as i32 - 2;
+    let all: Vec<[i32; 3]> = (0..20)
+        .map(|_| std::array::from_fn(|_| coordinate()))
+        .collect();
+    let matrix = [[0.5, 0.1, 0.0], [-0.1, 0.4, 0.1], [0.0, 0.1, 0.3]];
+    let map = VoxelMap::affine(matrix, [-1.0, 2.0, 0.5]).unwrap();
+    VoxelGrid::from_coordinates(&all, map).unwrap()
 }
 
 /// Two triangles at one vertex, one apart, and a vertex without cells.

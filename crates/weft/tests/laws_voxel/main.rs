@@ -8,6 +8,7 @@ mod sets;
 mod topology;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use weft::geometry::*;
 

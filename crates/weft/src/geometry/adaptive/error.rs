@@ -68,20 +68,17 @@ pub enum AdaptiveError {
         /// How many are accepted.
         limit: usize,
     },
-    /// A map that is not one to one, turns space inside out or leaves no room for the voxels.
+    /// Voxels too far from the origin for their size.
     #[error(
-        "the lattice map with voxel size ({}, {}, {}) has {what} {value:e}; {accepted}",
-        size[0], size[1], size[2]
+        "the grid has coordinates up to {reach:e}, where voxels {thickness:e} thick cannot be told \
+         apart; move it to the origin, or make its voxels larger (coordinates up to 1e100 are \
+         accepted)"
     )]
-    Map {
-        /// Size of a voxel before the matrix.
-        size: [f64; 3],
-        /// What is wrong.
-        what: &'static str,
-        /// Its value.
-        value: f64,
-        /// What would be accepted.
-        accepted: &'static str,
+    Reach {
+        /// The largest coordinate, in size.
+        reach: f64,
+        /// Least distance of opposite faces of a voxel.
+        thickness: f64,
     },
     /// Marks for another number of cells.
     #[error("{found} marks for {expected} cells; one mark per cell is needed")]
@@ -103,7 +100,7 @@ pub enum AdaptiveError {
     },
     /// Two grids whose lattices do not fit onto each other.
     #[error(
-        "the two grids have different lattices; matrix and offset must be the same and voxel sizes must differ by one power of two"
+        "the two grids have different lattices; their maps must be the same but for voxels a power of two as large"
     )]
     Lattices,
 }

@@ -1,6 +1,6 @@
 //! Adaptive voxel grids: cubic cells of up to eight levels on one integer lattice.
 //!
-//! [`AdaptiveVoxelGrid`] is the geometry, [`LatticeMap`] says where its lattice lies. Cells are
+//! [`AdaptiveVoxelGrid`] is the geometry, a [`VoxelMap`] says where its lattice lies. Cells are
 //! refined and joined by [`Mark`]s under a [`Grading`]; [`Lineage`] and [`Overlaps`] relate the
 //! cells of the old and the new grid. Continuous spaces conform across hanging faces and edges
 //! through [`Geometry::node_numbering`].
@@ -12,7 +12,6 @@ mod cells;
 mod error;
 mod faces;
 mod grade;
-mod lattice_map;
 mod morton;
 mod nodes;
 mod overlap;
@@ -21,10 +20,10 @@ mod sample;
 
 use std::sync::{Arc, OnceLock};
 
-use super::Nearest;
+use super::once::once;
 use super::{
-    Geometry, GeometryError, GeometryId, GeometryMap, MapClass, NodeNumbering, SideMap, Tags,
-    Topology,
+    Geometry, GeometryError, GeometryId, GeometryMap, MapClass, Nearest, NodeNumbering, SideMap,
+    Tags, Topology, VoxelMap,
 };
 use crate::element::CellKind;
 use cells::Cells;
@@ -32,7 +31,6 @@ use faces::Tables;
 
 pub use error::AdaptiveError;
 pub use grade::{Grading, Mark};
-pub use lattice_map::LatticeMap;
 pub use overlap::{Lineage, Overlap, Overlaps};
 
 /// The largest level of a cell, whose edges are then 128 finest voxels long.
@@ -42,7 +40,7 @@ pub const MAX_LEVEL: usize = 7;
 struct Inner {
     id: GeometryId,
     cells: Cells,
-    map: LatticeMap,
+    map: VoxelMap,
     grading: Grading,
     tables: OnceLock<Tables>,
     tags: OnceLock<Arc<Tags>>,
@@ -75,11 +73,11 @@ struct Inner {
 pub struct AdaptiveVoxelGrid(Arc<Inner>);
 
 impl AdaptiveVoxelGrid {
-    fn new(cells: Cells, map: LatticeMap, grading: Grading) -> Result<Self, GeometryError> {
+    fn new(cells: Cells, map: VoxelMap, grading: Grading) -> Result<Self, GeometryError> {
         if cells.len() == 0 {
             return Err(GeometryError::NoCells);
         }
-        map.check(cells.bounds())?;
+        check_reach(&map.checked()?, cells.bounds())?;
         Ok(AdaptiveVoxelGrid(Arc::new(Inner {
             id: GeometryId::unique(),
             cells,
@@ -95,9 +93,9 @@ impl AdaptiveVoxelGrid {
     ///
     /// # Errors
     /// [`NoCells`](GeometryError::NoCells), or [`GeometryError::Adaptive`] with the cells that
-    /// have an invalid level, are not aligned, leave the range or overlap, or for a `map` that
-    /// is singular or turns space inside out.
-    pub fn from_cells(cells: &[([i32; 3], u8)], map: LatticeMap) -> Result<Self, GeometryError> {
+    /// have an invalid level, are not aligned, leave the range or overlap, or for a `map` so far
+    /// from the origin that positions of vertices could not be told apart.
+    pub fn from_cells(cells: &[([i32; 3], u8)], map: VoxelMap) -> Result<Self, GeometryError> {
         let given: Vec<_> = cells
             .iter()
             .map(|&(origin, level)| (origin.map(i64::from), usize::from(level)))
@@ -111,10 +109,7 @@ impl AdaptiveVoxelGrid {
     /// # Errors
     /// As [`from_cells`](Self::from_cells), with cells counted through all levels, and for more
     /// than eight levels.
-    pub fn from_hierarchy(
-        levels: &[Vec<[i32; 3]>],
-        map: LatticeMap,
-    ) -> Result<Self, GeometryError> {
+    pub fn from_hierarchy(levels: &[Vec<[i32; 3]>], map: VoxelMap) -> Result<Self, GeometryError> {
         if levels.len() > MAX_LEVEL + 1 {
             let levels = levels.len();
             return Err(AdaptiveError::LevelCount { levels }.into());
@@ -137,7 +132,7 @@ impl AdaptiveVoxelGrid {
     pub fn uniform(
         voxels: &[[i32; 3]],
         level: usize,
-        map: LatticeMap,
+        map: VoxelMap,
     ) -> Result<Self, GeometryError> {
         if level > MAX_LEVEL {
             return Err(AdaptiveError::Level { cell: 0, level }.into());
@@ -161,7 +156,7 @@ impl AdaptiveVoxelGrid {
     /// As [`from_cells`](Self::from_cells), for no samples, and unless there are 1 to 8 levels.
     pub fn from_field(
         coarse: &[[i32; 3]],
-        map: LatticeMap,
+        map: VoxelMap,
         levels: usize,
         field: impl Fn([f64; 3]) -> f64 + Sync,
         samples: usize,
@@ -315,8 +310,8 @@ impl AdaptiveVoxelGrid {
         self.0.cells.find(voxel)
     }
 
-    /// Where the lattice lies.
-    pub fn lattice_map(&self) -> LatticeMap {
+    /// Where the lattice lies, with the finest voxels as cells.
+    pub fn voxel_map(&self) -> VoxelMap {
         self.0.map
     }
 
@@ -330,13 +325,13 @@ impl AdaptiveVoxelGrid {
     /// # Panics
     /// If there is no such cell.
     pub fn cell_volume(&self, cell: usize) -> f64 {
-        cells::volume(self.0.cells.level(cell)) as f64 * self.0.map.voxel_volume()
+        cells::volume(self.0.cells.level(cell)) as f64 * self.0.map.volume()
     }
 
     /// The cell that holds a position, boundary included, and the reference coordinates there.
     /// On a border between cells it is the one after it along the axis, if there is one.
     pub fn locate(&self, x: [f64; 3]) -> Option<(usize, [f64; 3])> {
-        query::locate(&self.0.cells, self.0.map.lattice_point(x))
+        query::locate(&self.0.cells, self.0.map.lattice(x))
     }
 
     /// The closest cell at most `max_dist` away; of equally close ones the first.
@@ -344,16 +339,8 @@ impl AdaptiveVoxelGrid {
         query::closest(&self.0.cells, &self.0.map, x, max_dist)
     }
 
-    /// Built before the cell is entered: a worker that waits inside could steal a task which
-    /// asks for the same tables.
     fn tables(&self) -> &Tables {
-        match self.0.tables.get() {
-            Some(tables) => tables,
-            None => {
-                let new = Tables::build(&self.0.cells);
-                self.0.tables.get_or_init(|| new)
-            }
-        }
+        once(&self.0.tables, || Tables::build(&self.0.cells))
     }
 
     fn build_map(&self) -> GeometryMap {
@@ -369,6 +356,21 @@ impl AdaptiveVoxelGrid {
             vertex_nodes: None,
         }
     }
+}
+
+/// Checks that neighbouring vertices between two corners can be told apart, with some digits to
+/// spare.
+fn check_reach(map: &VoxelMap, bounds: [[i32; 3]; 2]) -> Result<(), AdaptiveError> {
+    let mut reach = 0.0f64;
+    for corner in 0..8 {
+        let r = std::array::from_fn(|d| f64::from(bounds[corner >> d & 1][d]));
+        reach = map.position(r).iter().fold(reach, |m, c| m.max(c.abs()));
+    }
+    let thickness = map.thickness();
+    if reach <= 1e100 && thickness > 64.0 * f64::EPSILON * reach {
+        return Ok(());
+    }
+    Err(AdaptiveError::Reach { reach, thickness })
 }
 
 impl Geometry for AdaptiveVoxelGrid {
@@ -389,17 +391,12 @@ impl Geometry for AdaptiveVoxelGrid {
     }
 
     fn tags(&self) -> Arc<Tags> {
-        let tables = self.tables();
-        let build = || Arc::new(tables.tags(self.0.cells.bounds()));
-        self.0.tags.get_or_init(build).clone()
+        let build = || Arc::new(self.tables().tags(self.0.cells.bounds()));
+        once(&self.0.tags, build).clone()
     }
 
     fn map(&self) -> Arc<GeometryMap> {
-        if let Some(map) = self.0.geometry_map.get() {
-            return map.clone();
-        }
-        let new = Arc::new(self.build_map());
-        self.0.geometry_map.get_or_init(|| new).clone()
+        once(&self.0.geometry_map, || Arc::new(self.build_map())).clone()
     }
 
     fn map_class(&self) -> MapClass {

@@ -1,10 +1,9 @@
 //! Which cell holds a position, and which is the closest.
 
 use super::cells::{Cells, volume};
-use super::lattice_map::LatticeMap;
 use super::morton::decode;
-use crate::geometry::Nearest;
 use crate::geometry::check::dot;
+use crate::geometry::{Nearest, VoxelMap};
 
 /// A position counts as inside a voxel up to this fraction of the voxel.
 const TOLERANCE: f64 = 1e-10;
@@ -46,8 +45,9 @@ struct Metric {
 }
 
 impl Metric {
-    fn new(map: &LatticeMap) -> Metric {
-        let edges = map.edges();
+    fn new(map: &VoxelMap) -> Metric {
+        let rows = map.matrix();
+        let edges: [[f64; 3]; 3] = std::array::from_fn(|a| rows.map(|row| row[a]));
         let gram: [[f64; 3]; 3] =
             std::array::from_fn(|a| std::array::from_fn(|b| dot(edges[a], edges[b])));
         let small = |a: usize, b: usize| {
@@ -203,8 +203,8 @@ impl Search<'_> {
 }
 
 /// The closest cell within `max_dist`.
-pub fn closest(cells: &Cells, map: &LatticeMap, x: [f64; 3], max_dist: f64) -> Option<Nearest> {
-    let r = map.lattice_point(x);
+pub fn closest(cells: &Cells, map: &VoxelMap, x: [f64; 3], max_dist: f64) -> Option<Nearest> {
+    let r = map.lattice(x);
     if max_dist.is_nan() || max_dist < 0.0 || !r.iter().all(|c| c.is_finite()) {
         return None;
     }

@@ -3,8 +3,7 @@
 use rayon::prelude::*;
 
 use super::cells::Cells;
-use super::lattice_map::LatticeMap;
-use super::{AdaptiveError, GeometryError, MAX_LEVEL};
+use super::{AdaptiveError, GeometryError, MAX_LEVEL, VoxelMap};
 
 /// A small generator of well-mixed numbers (splitmix64, Steele, Lea and Flood 2014).
 struct Random(u64);
@@ -36,7 +35,7 @@ impl Random {
 /// Cuts the coarse voxels as the field asks; `map` is that of the finest lattice.
 pub fn cells(
     coarse: &[[i32; 3]],
-    map: &LatticeMap,
+    map: &VoxelMap,
     levels: usize,
     samples: usize,
     field: &(impl Fn([f64; 3]) -> f64 + Sync),

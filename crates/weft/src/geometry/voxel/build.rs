@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::cells::{MAX_CELLS, VoxelCells, in_range};
-use super::environments::Extent;
+use super::environments::{Extent, Packing};
 use super::leaf::{Entry, Gather, LIMIT};
 use super::place::VoxelMap;
 use crate::geometry::GeometryError;
@@ -39,8 +39,8 @@ pub struct RebuildReport {
 pub(super) struct Source<'a> {
     pub points: &'a [[f64; 3]],
     pub mask: Option<&'a [bool]>,
-    /// Environment of each point, their number, and the vacant layers between.
-    pub environments: Option<(&'a [u32], usize, i32)>,
+    /// Environment of each point, their number, and where they go.
+    pub environments: Option<(&'a [u32], usize, &'a Packing)>,
 }
 
 /// Limits of a rebuild.
@@ -87,7 +87,9 @@ impl Source<'_> {
             check_entries("the mask", mask.len(), "points", n)?;
         }
         match self.environments {
-            Some((list, count, guard)) => check_environments("points", n, list.len(), count, guard),
+            Some((list, count, packing)) => {
+                check_environments("points", n, list.len(), count, packing)
+            }
             None => Ok(()),
         }
     }
@@ -110,13 +112,13 @@ fn check_entries(
     })
 }
 
-/// Checks what packs environments: the length of their list, their number and distance.
+/// Checks what packs environments: the length of their list, their number and places.
 pub(super) fn check_environments(
     of: &'static str,
     expected: usize,
     listed: usize,
     count: usize,
-    guard: i32,
+    packing: &Packing,
 ) -> Result<(), GeometryError> {
     check_entries("the list of environments", listed, of, expected)?;
     if count == 0 {
@@ -124,10 +126,10 @@ pub(super) fn check_environments(
             what: "the number of environments",
         });
     }
-    if !(1..=1 << 20).contains(&guard) {
-        return Err(GeometryError::EnvironmentGuard { guard });
+    if let Some(offsets) = &packing.offsets {
+        check_entries("the list of offsets", offsets.len(), "environments", count)?;
     }
-    Ok(())
+    packing.check()
 }
 
 /// The voxel that holds a point, or why there is none.
@@ -257,14 +259,14 @@ impl Workshop {
         }
         let map = target.map;
 
-        if let Some((list, count, guard)) = source.environments {
+        if let Some((list, count, packing)) = source.environments {
             self.each_share(tasks, |task, share| {
                 share.clear();
                 share.extents.clear();
                 share.extents.resize(count, Extent::NONE);
                 share.each(source, &map, part(task), |share, n, voxel| {
                     match share.extents.get_mut(list[n] as usize) {
-                        Some(extent) => extent.add(voxel[0]),
+                        Some(extent) => extent.add(voxel),
                         None => share.refuse(n, Refusal::Environment(list[n])),
                     }
                 });
@@ -276,7 +278,7 @@ impl Workshop {
                 let pairs = self.extents.iter_mut().zip(&share.extents);
                 pairs.for_each(|(all, &one)| all.join(one));
             }
-            target.environments.pack(&self.extents, guard)?;
+            target.environments.pack(&self.extents, packing)?;
             let environments = &target.environments;
             self.each_share(tasks, |task, share| {
                 share.clear();

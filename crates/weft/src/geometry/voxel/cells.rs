@@ -137,7 +137,7 @@ impl VoxelCells {
     /// If there is no such cell.
     pub fn position(&self, cell: usize, xi: [f64; 3]) -> [f64; 3] {
         let at = self.coordinates[cell];
-        let shift = self.environments.shift_at(at[0]);
+        let shift = self.environments.shift_at(at);
         self.map
             .position(std::array::from_fn(|d| (at[d] - shift[d]) as f64 + xi[d]))
     }
@@ -152,7 +152,7 @@ impl VoxelCells {
     /// # Panics
     /// If there is no such cell.
     pub fn environment_of(&self, cell: usize) -> usize {
-        self.environments.at(self.coordinates[cell][0])
+        self.environments.at(self.coordinates[cell])
     }
 
     /// Lattice coordinates of each environment's origin: what its voxels were moved by.
@@ -175,6 +175,6 @@ impl VoxelCells {
             return Ok(None);
         };
         let found = self.find([x, y, z]);
-        Ok(found.filter(|_| self.environments.at(x) == environment))
+        Ok(found.filter(|_| self.environments.holds(environment, [x, y, z])))
     }
 }

@@ -77,7 +77,7 @@ pub(super) fn morton(key: u64) -> u64 {
 }
 
 /// The positions of the points of a mask, ascending.
-pub(super) fn bits(mask: &Mask) -> impl Iterator<Item = usize> + '_ {
+pub(super) fn bits(mask: &Mask) -> impl Iterator<Item = usize> + Clone + '_ {
     mask.iter().enumerate().flat_map(|(word, &bits)| {
         let mut rest = bits;
         std::iter::from_fn(move || {
@@ -301,6 +301,12 @@ impl LeafSet {
 
     pub fn mask(&self, leaf: usize) -> &Mask {
         &self.masks[leaf]
+    }
+
+    /// The points, in order.
+    pub fn points(&self) -> impl Iterator<Item = [i32; 3]> + Clone + '_ {
+        let leaves = self.keys.iter().zip(&self.masks);
+        leaves.flat_map(|(&key, mask)| bits(mask).map(move |bit| point(corner(key), bit)))
     }
 
     #[inline]

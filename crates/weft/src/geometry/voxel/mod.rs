@@ -26,8 +26,8 @@ use super::{Geometry, GeometryError, GeometryId, GeometryMap, MapClass, Tags, To
 use crate::element::CellKind;
 
 use build::{Source, Workshop, gather_voxels};
-use environments::{Environments, Extent};
-use leaf::{Gather, LeafSet};
+use environments::{Environments, Packing};
+use leaf::LeafSet;
 
 use super::Nearest;
 pub use build::{RebuildReport, VoxelCapacity};
@@ -70,8 +70,8 @@ pub struct VoxelGrid {
 struct Inner {
     id: GeometryId,
     map: VoxelMap,
-    /// Vacant layers between environments.
-    guard: i32,
+    /// Where environments go; `None` in an ordinary grid.
+    packing: Option<Packing>,
     cells: RwLock<Arc<VoxelCells>>,
     /// Out while a rebuild uses it: nothing is locked while work is done.
     workshop: Mutex<Option<Workshop>>,
@@ -104,9 +104,6 @@ const STATUS_LEAVES: u8 = 2;
 const STATUS_RANGE: u8 = 4;
 const STATUS_NONE: u8 = 8;
 
-/// Vacant layers between environments, unless told otherwise.
-const GUARD: i32 = 3;
-
 impl VoxelGrid {
     /// The cells at these lattice coordinates, in any order; duplicates count once.
     ///
@@ -125,6 +122,7 @@ impl VoxelGrid {
             set,
             map,
             Environments::single(),
+            None,
             "no coordinates were given",
         )
     }
@@ -147,7 +145,6 @@ impl VoxelGrid {
                 environments: None,
             },
             map,
-            GUARD,
         )
     }
 
@@ -165,7 +162,7 @@ impl VoxelGrid {
     ) -> Result<VoxelGrid, GeometryError> {
         let set = ops::level_set(lower, upper, map, f)?;
         let otherwise = "the level set is not negative at any centre of a voxel in the bounds";
-        ops::grid(set, map, Environments::single(), otherwise)
+        ops::grid(set, map, Environments::single(), None, otherwise)
     }
 
     /// Independent environments in one grid: voxel `n` belongs to environment
@@ -186,31 +183,55 @@ impl VoxelGrid {
         guard: i32,
         map: VoxelMap,
     ) -> Result<VoxelGrid, GeometryError> {
-        build::check_environments("voxels", voxels.len(), environments.len(), count, guard)?;
-        // Refuses coordinates out of range before anything is computed with them.
-        gather_voxels("coordinates", voxels.iter().copied())?;
-        let mut extents = vec![Extent::NONE; count];
-        for (voxel, &environment) in voxels.iter().zip(environments) {
-            match extents.get_mut(environment as usize) {
-                Some(extent) => extent.add(voxel[0]),
-                None => {
-                    return Err(GeometryError::EnvironmentIndex {
-                        environment: environment as usize,
-                        count,
-                    });
-                }
-            }
-        }
-        let mut packed = Environments::single();
-        packed.pack(&extents, guard)?;
-        let mut gather = Gather::new();
-        for (voxel, &environment) in voxels.iter().zip(environments) {
-            let shift = packed.shifts()[environment as usize];
-            gather.insert(std::array::from_fn(|d| voxel[d] + shift[d]));
-        }
-        let set = LeafSet::from_gather(&gather);
-        let grid = ops::grid(set, map, packed, "no coordinates were given")?;
-        Ok(grid.with_guard(guard))
+        let packing = Packing::side_by_side(guard);
+        VoxelGrid::packed(voxels, environments, count, packing, map)
+    }
+
+    /// As [`from_environments`](Self::from_environments), with the offsets that the voxels of each
+    /// environment are moved by; `guard` is the least number of vacant layers between the boxes
+    /// around any two of them, along some axis.
+    ///
+    /// ```
+    /// use weft::geometry::{VoxelGrid, VoxelMap};
+    ///
+    /// // Two environments with the same voxels, one above the other in the lattice.
+    /// let voxels = [[0, 0, 0], [1, 0, 0], [0, 0, 0], [1, 0, 0]];
+    /// let offsets = [[0, 0, 0], [0, 0, 4]];
+    /// let map = VoxelMap::uniform(1.0)?;
+    /// let grid = VoxelGrid::from_environments_at(&voxels, &[0, 0, 1, 1], &offsets, 3, map)?;
+    /// assert_eq!(grid.cells().find_in(1, [1, 0, 0])?, grid.cells().find([1, 0, 4]));
+    /// # Ok::<(), weft::geometry::GeometryError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As there; [`EnvironmentOverlap`](GeometryError::EnvironmentOverlap) names two environments
+    /// that would be closer.
+    pub fn from_environments_at(
+        voxels: &[[i32; 3]],
+        environments: &[u32],
+        offsets: &[[i32; 3]],
+        guard: i32,
+        map: VoxelMap,
+    ) -> Result<VoxelGrid, GeometryError> {
+        let packing = Packing {
+            guard,
+            offsets: Some(offsets.to_vec()),
+        };
+        VoxelGrid::packed(voxels, environments, offsets.len(), packing, map)
+    }
+
+    fn packed(
+        voxels: &[[i32; 3]],
+        environments: &[u32],
+        count: usize,
+        packing: Packing,
+        map: VoxelMap,
+    ) -> Result<VoxelGrid, GeometryError> {
+        let (n, listed) = (voxels.len(), environments.len());
+        build::check_environments("voxels", n, listed, count, &packing)?;
+        let pairs = environments.iter().copied().zip(voxels.iter().copied());
+        let otherwise = "no coordinates were given";
+        ops::packed("coordinates", pairs, count, map, Some(packing), otherwise)
     }
 
     /// As [`from_environments`](Self::from_environments), for points in space, as in
@@ -226,50 +247,72 @@ impl VoxelGrid {
         guard: i32,
         map: VoxelMap,
     ) -> Result<(VoxelGrid, RebuildReport), GeometryError> {
+        let packing = Packing::side_by_side(guard);
+        VoxelGrid::packed_points(points, mask, environments, count, packing, map)
+    }
+
+    /// As [`from_environment_points`](Self::from_environment_points), with offsets as in
+    /// [`from_environments_at`](Self::from_environments_at).
+    ///
+    /// # Errors
+    /// Those of both.
+    pub fn from_environment_points_at(
+        points: &[[f64; 3]],
+        mask: Option<&[bool]>,
+        environments: &[u32],
+        offsets: &[[i32; 3]],
+        guard: i32,
+        map: VoxelMap,
+    ) -> Result<(VoxelGrid, RebuildReport), GeometryError> {
+        let packing = Packing {
+            guard,
+            offsets: Some(offsets.to_vec()),
+        };
+        VoxelGrid::packed_points(points, mask, environments, offsets.len(), packing, map)
+    }
+
+    fn packed_points(
+        points: &[[f64; 3]],
+        mask: Option<&[bool]>,
+        environments: &[u32],
+        count: usize,
+        packing: Packing,
+        map: VoxelMap,
+    ) -> Result<(VoxelGrid, RebuildReport), GeometryError> {
         VoxelGrid::from_source(
             &Source {
                 points,
                 mask,
-                environments: Some((environments, count, guard)),
+                environments: Some((environments, count, &packing)),
             },
             map,
-            guard,
         )
     }
 
     fn from_source(
         source: &Source,
         map: VoxelMap,
-        guard: i32,
     ) -> Result<(VoxelGrid, RebuildReport), GeometryError> {
         let mut workshop = Workshop::default();
         let (cells, report) = workshop.build(source, &map, None, None)?;
-        let grid = VoxelGrid::new(cells, map, guard);
+        let packing = source.environments.map(|(_, _, packing)| packing.clone());
+        let grid = VoxelGrid::new(cells, map, packing);
         grid.return_workshop(workshop);
         Ok((grid, report))
     }
 
-    fn from_cells(cells: VoxelCells) -> VoxelGrid {
-        let map = cells.map;
-        VoxelGrid::new(Arc::new(cells), map, GUARD)
-    }
-
-    fn new(cells: Arc<VoxelCells>, map: VoxelMap, guard: i32) -> VoxelGrid {
+    fn new(cells: Arc<VoxelCells>, map: VoxelMap, packing: Option<Packing>) -> VoxelGrid {
         VoxelGrid {
             inner: Arc::new(Inner {
                 id: GeometryId::unique(),
                 map,
-                guard,
+                packing,
                 cells: RwLock::new(cells),
                 workshop: Mutex::new(None),
                 capacity: Mutex::new(None),
                 status: AtomicU8::new(0),
             }),
         }
-    }
-
-    fn with_guard(self, guard: i32) -> VoxelGrid {
-        VoxelGrid::new(self.cells(), self.inner.map, guard)
     }
 
     /// The cells as they are now.
@@ -317,7 +360,7 @@ impl VoxelGrid {
     }
 
     /// As [`rebuild`](Self::rebuild) with an environment for each point. Their number stays, and
-    /// so do the vacant layers between them; offsets may change.
+    /// so do the vacant layers between them and the offsets that were given; others may change.
     ///
     /// # Errors
     /// As [`rebuild`](Self::rebuild) and [`from_environments`](Self::from_environments).
@@ -328,10 +371,12 @@ impl VoxelGrid {
         environments: &[u32],
     ) -> Result<RebuildReport, GeometryError> {
         let count = self.cells().environment_count();
+        let ordinary = Packing::side_by_side(1);
+        let packing = self.inner.packing.as_ref().unwrap_or(&ordinary);
         self.rebuild_from(&Source {
             points,
             mask,
-            environments: Some((environments, count, self.inner.guard)),
+            environments: Some((environments, count, packing)),
         })
     }
 

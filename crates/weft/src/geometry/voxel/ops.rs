@@ -1,11 +1,13 @@
 //! New voxel grids from old ones.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::VoxelGrid;
 use super::build::{check_capacity, gather_voxels};
 use super::cells::VoxelCells;
-use super::environments::Environments;
+use super::environments::{Environments, Extent, Packing};
 use super::leaf::{EMPTY, Gather, LIMIT, LeafSet, Mask, key_of, point};
 use super::place::VoxelMap;
 use crate::geometry::GeometryError;
@@ -15,6 +17,7 @@ pub(super) fn grid(
     set: LeafSet,
     map: VoxelMap,
     environments: Environments,
+    packing: Option<Packing>,
     otherwise: &str,
 ) -> Result<VoxelGrid, GeometryError> {
     let (cells, leaves) = (set.tally(), set.keys().len());
@@ -28,82 +31,169 @@ pub(super) fn grid(
     made.set = set;
     made.environments = environments;
     made.finish();
-    Ok(VoxelGrid::from_cells(made))
+    Ok(VoxelGrid::new(Arc::new(made), map, packing))
 }
 
-fn single(cells: &VoxelCells, operation: &'static str) -> Result<(), GeometryError> {
-    match cells.environment_count() {
-        1 => Ok(()),
-        count => Err(GeometryError::SeveralEnvironments { operation, count }),
+/// A voxel with its environment, by the coordinates that it has there.
+type Local = (u32, [i32; 3]);
+
+/// The grid of some voxels of `count` environments, or of an ordinary grid without `packing`;
+/// they are called `what` in errors.
+pub(super) fn packed(
+    what: &'static str,
+    voxels: impl Iterator<Item = Local> + Clone,
+    count: usize,
+    map: VoxelMap,
+    packing: Option<Packing>,
+    otherwise: &str,
+) -> Result<VoxelGrid, GeometryError> {
+    // Refuses coordinates out of range before anything is computed with them.
+    let gather = gather_voxels(what, voxels.clone().map(|v| v.1))?;
+    let mut environments = Environments::single();
+    let Some(packing) = packing else {
+        let set = LeafSet::from_gather(&gather);
+        return grid(set, map, environments, None, otherwise);
+    };
+    let mut extents = vec![Extent::NONE; count];
+    for (environment, voxel) in voxels.clone() {
+        let Some(extent) = extents.get_mut(environment as usize) else {
+            return Err(GeometryError::EnvironmentIndex {
+                environment: environment as usize,
+                count,
+            });
+        };
+        extent.add(voxel);
     }
+    environments.pack(&extents, &packing)?;
+    let mut gather = Gather::new();
+    for (environment, voxel) in voxels {
+        let shift = environments.shifts()[environment as usize];
+        gather.insert(std::array::from_fn(|d| voxel[d] + shift[d]));
+    }
+    let set = LeafSet::from_gather(&gather);
+    grid(set, map, environments, Some(packing), otherwise)
+}
+
+/// The cells as they were given for their environments.
+fn local(cells: &VoxelCells) -> impl Iterator<Item = Local> + Clone + '_ {
+    let environments = &cells.environments;
+    cells.coordinates.iter().map(|&at| {
+        let environment = environments.at(at);
+        let shift = environments.shifts()[environment];
+        let voxel = std::array::from_fn(|d| at[d] - shift[d]);
+        (environment as u32, voxel)
+    })
 }
 
 /// Checks that cells may be `by` further along each axis.
-fn room(cells: &VoxelCells, by: i64) -> Result<(), GeometryError> {
-    let far = |at: &[i32; 3]| {
-        let outside = |&c: &i32| c as i64 - by < -LIMIT as i64 || c as i64 + by >= LIMIT as i64;
-        at.iter().any(outside)
-    };
-    match cells.coordinates.iter().position(far) {
-        None => Ok(()),
-        Some(index) => Err(GeometryError::VoxelRange {
-            what: "a neighbour of cell",
-            index,
-            voxel: cells.coordinates[index].map(|c| {
-                let away = if c < 0 { -by } else { by };
-                (c as i64 + away) as f64
-            }),
-            limit: LIMIT,
-        }),
+fn room(voxels: impl Iterator<Item = Local>, by: i64) -> Result<(), GeometryError> {
+    let outside = |c: i64| c - by < -LIMIT as i64 || c + by >= LIMIT as i64;
+    for (index, (_, at)) in voxels.enumerate() {
+        let at = at.map(i64::from);
+        if at.iter().any(|&c| outside(c)) {
+            return Err(GeometryError::VoxelRange {
+                what: "a neighbour of cell",
+                index,
+                voxel: at.map(|c| (c + if c < 0 { -by } else { by }) as f64),
+                limit: LIMIT,
+            });
+        }
     }
+    Ok(())
 }
 
+/// The set with all points within `n` of it along each axis.
+fn dilated(mut set: LeafSet, n: usize) -> Result<LeafSet, GeometryError> {
+    for _ in 0..n {
+        // Along z first: masks are cheapest to move there and stay fewer for longer.
+        for axis in [2, 1, 0] {
+            set = set.grown(axis, true);
+            check_capacity(set.tally(), 0, None)?;
+        }
+    }
+    Ok(set)
+}
+
+/// New grids from this one.
+///
+/// Environments are treated each by itself, in the coordinates that their voxels were given in, so
+/// that they stay apart. They are then packed anew: with the offsets that were given, if any and if
+/// the lattice stays the same, else side by side.
 impl VoxelGrid {
     /// The grid with all cells within `n` cells of it along each axis: `n` times the 3 × 3 × 3
     /// neighbourhood.
     ///
     /// # Errors
-    /// [`VoxelRange`](GeometryError::VoxelRange), [`TooMany`](GeometryError::TooMany),
-    /// [`SeveralEnvironments`](GeometryError::SeveralEnvironments).
+    /// [`VoxelRange`](GeometryError::VoxelRange), [`TooMany`](GeometryError::TooMany);
+    /// [`EnvironmentOverlap`](GeometryError::EnvironmentOverlap) if offsets that were given bring
+    /// the larger environments too close together.
     pub fn dilated(&self, n: usize) -> Result<VoxelGrid, GeometryError> {
         let cells = self.cells();
-        single(&cells, "dilated")?;
-        room(&cells, n.min(LIMIT as usize * 2) as i64)?;
-        let mut set = cells.set.clone();
-        for _ in 0..n {
-            // Along z first: masks are cheapest to move there and stay fewer for longer.
-            for axis in [2, 1, 0] {
-                set = set.grown(axis, true);
-                check_capacity(set.tally(), 0, None)?;
-            }
+        room(local(&cells), n.min(LIMIT as usize * 2) as i64)?;
+        let otherwise = "the grid has none";
+        let Some(packing) = &self.inner.packing else {
+            let set = dilated(cells.set.clone(), n)?;
+            return grid(set, cells.map, Environments::single(), None, otherwise);
+        };
+        let mut voxels: Vec<Local> = local(&cells).collect();
+        voxels.sort_unstable_by_key(|v| v.0);
+        let mut grown: Vec<Local> = Vec::new();
+        for of_one in voxels.chunk_by(|a, b| a.0 == b.0) {
+            let gather = gather_voxels("cell", of_one.iter().map(|v| v.1))?;
+            let set = dilated(LeafSet::from_gather(&gather), n)?;
+            grown.extend(set.points().map(|at| (of_one[0].0, at)));
         }
-        grid(set, cells.map, Environments::single(), "the grid has none")
+        packed(
+            "cell",
+            grown.iter().copied(),
+            cells.environment_count(),
+            cells.map,
+            Some(packing.clone()),
+            otherwise,
+        )
     }
 
-    /// The cells of both grids, which must have equal maps.
+    /// The cells of both grids, which must have equal maps. Those of an environment are added to
+    /// those of the same one; the offsets that were given for the first grid hold.
     ///
     /// # Errors
     /// [`DifferentVoxelMaps`](GeometryError::DifferentVoxelMaps),
-    /// [`TooMany`](GeometryError::TooMany),
-    /// [`SeveralEnvironments`](GeometryError::SeveralEnvironments).
+    /// [`EnvironmentCounts`](GeometryError::EnvironmentCounts) unless there are equally many
+    /// environments, [`TooMany`](GeometryError::TooMany), and
+    /// [`VoxelRange`](GeometryError::VoxelRange) and
+    /// [`EnvironmentOverlap`](GeometryError::EnvironmentOverlap) from packing.
     pub fn merged(&self, other: &VoxelGrid) -> Result<VoxelGrid, GeometryError> {
         let (a, b) = (self.cells(), other.cells());
-        single(&a, "merged")?;
-        single(&b, "merged")?;
         if a.map != b.map {
             return Err(GeometryError::DifferentVoxelMaps);
         }
-        let mut gather = Gather::new();
-        for set in [&a.set, &b.set] {
-            for (leaf, &key) in set.keys().iter().enumerate() {
-                gather.add(key, set.mask(leaf));
-            }
+        let counts = [&a, &b].map(|cells| cells.environment_count());
+        if counts[0] != counts[1] {
+            return Err(GeometryError::EnvironmentCounts { counts });
         }
-        let set = LeafSet::from_gather(&gather);
-        grid(set, a.map, Environments::single(), "the grids have none")
+        let otherwise = "the grids have none";
+        if self.inner.packing.is_none() && b.environments.shifts() == [[0; 3]] {
+            let mut gather = Gather::new();
+            for set in [&a.set, &b.set] {
+                for (leaf, &key) in set.keys().iter().enumerate() {
+                    gather.add(key, set.mask(leaf));
+                }
+            }
+            let set = LeafSet::from_gather(&gather);
+            return grid(set, a.map, Environments::single(), None, otherwise);
+        }
+        packed(
+            "cell",
+            local(&a).chain(local(&b)),
+            counts[0],
+            a.map,
+            self.inner.packing.clone(),
+            otherwise,
+        )
     }
 
-    /// The cells for which `keep`, called with the cell's number, is true. Environments stay.
+    /// The cells for which `keep`, called with the cell's number, is true; they stay where they
+    /// are, environments too.
     ///
     /// # Errors
     /// [`NoActiveCell`](GeometryError::NoActiveCell) if no cell is kept.
@@ -111,11 +201,11 @@ impl VoxelGrid {
         let cells = self.cells();
         let kept = (0..cells.cell_count()).filter(|&c| keep(c));
         let gather = gather_voxels("cell", kept.map(|c| cells.coordinates[c]))?;
-        let set = LeafSet::from_gather(&gather);
         grid(
-            set,
+            LeafSet::from_gather(&gather),
             cells.map,
             cells.environments.clone(),
+            self.inner.packing.clone(),
             "all were pruned",
         )
     }
@@ -125,38 +215,48 @@ impl VoxelGrid {
     ///
     /// # Errors
     /// [`VoxelMap`](GeometryError::VoxelMap) if the cells would be too large,
-    /// [`SeveralEnvironments`](GeometryError::SeveralEnvironments).
+    /// [`VoxelRange`](GeometryError::VoxelRange) if environments do not fit side by side.
     pub fn coarsened(&self) -> Result<VoxelGrid, GeometryError> {
         let cells = self.cells();
-        single(&cells, "coarsened")?;
-        let map = cells.map.rescaled(2.0)?;
-        let parents = cells.coordinates.iter().map(|at| at.map(|c| c >> 1));
-        let set = LeafSet::from_gather(&gather_voxels("cell", parents)?);
-        grid(set, map, Environments::single(), "the grid has none")
+        packed(
+            "cell",
+            local(&cells).map(|(e, at)| (e, at.map(|c| c >> 1))),
+            cells.environment_count(),
+            cells.map.finer(-1).checked()?,
+            self.packing_elsewhere(),
+            "the grid has none",
+        )
     }
 
     /// The grid with each cell cut into 8: cell `(i, j, k)` into those from `(2i, 2j, 2k)`.
     ///
     /// # Errors
     /// [`VoxelMap`](GeometryError::VoxelMap) if the cells would be too small,
-    /// [`VoxelRange`](GeometryError::VoxelRange), [`TooMany`](GeometryError::TooMany),
-    /// [`SeveralEnvironments`](GeometryError::SeveralEnvironments).
+    /// [`VoxelRange`](GeometryError::VoxelRange), [`TooMany`](GeometryError::TooMany).
     pub fn refined(&self) -> Result<VoxelGrid, GeometryError> {
         let cells = self.cells();
-        single(&cells, "refined")?;
         check_capacity(8 * cells.cell_count() as u64, 0, None)?;
-        let map = cells.map.rescaled(0.5)?;
-        let children = cells.coordinates.iter().flat_map(|at| {
-            (0..8).map(move |n| {
-                [
-                    2 * at[0] + (n >> 2),
-                    2 * at[1] + (n >> 1 & 1),
-                    2 * at[2] + (n & 1),
-                ]
-            })
-        });
-        let set = LeafSet::from_gather(&gather_voxels("a part of cell, part", children)?);
-        grid(set, map, Environments::single(), "the grid has none")
+        let parts = |(e, at): Local| {
+            let part = move |n: i32| {
+                let step = [n >> 2, n >> 1 & 1, n & 1];
+                (e, std::array::from_fn(|d| 2 * at[d] + step[d]))
+            };
+            (0..8).map(part)
+        };
+        packed(
+            "a part of cell, part",
+            local(&cells).flat_map(parts),
+            cells.environment_count(),
+            cells.map.finer(1).checked()?,
+            self.packing_elsewhere(),
+            "the grid has none",
+        )
+    }
+
+    /// How environments are packed in another lattice, where offsets mean nothing.
+    fn packing_elsewhere(&self) -> Option<Packing> {
+        let packing = self.inner.packing.as_ref()?;
+        Some(Packing::side_by_side(packing.guard))
     }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::geometry::GeometryError;
 
-/// An affine map from lattice coordinates to space, for [`VoxelGrid`](super::VoxelGrid).
+/// An affine map from lattice coordinates to space, for [`VoxelGrid`](super::VoxelGrid) and, with
+/// the finest voxels as cells, for [`AdaptiveVoxelGrid`](crate::geometry::AdaptiveVoxelGrid).
 ///
 /// $x = A\,(u + o) + t$ with lattice coordinates $u$ in which cell `(i, j, k)` spans
 /// $[i, i+1) \times [j, j+1) \times [k, k+1)$. The origin $o$ is 0, or −½ along each axis for
@@ -58,27 +59,9 @@ impl VoxelMap {
     /// matrix have lengths from 1e-100 to 1e100 and are, up to rounding, not in one plane, and
     /// the determinant is positive.
     pub fn affine(matrix: [[f64; 3]; 3], offset: [f64; 3]) -> Result<VoxelMap, GeometryError> {
-        let column = |c: usize| {
-            let [x, y, z] = [matrix[0][c], matrix[1][c], matrix[2][c]];
-            // Scaled, so that squares neither overflow nor vanish.
-            let largest = x.abs().max(y.abs()).max(z.abs());
-            if largest == 0.0 {
-                return x + y + z; // 0, or NaN if one is
-            }
-            let part = |v: f64| (v / largest) * (v / largest);
-            largest * (part(x) + part(y) + part(z)).sqrt()
-        };
-        for axis in 0..3 {
-            let length = column(axis);
-            if !(1e-100..=1e100).contains(&length) {
-                return refuse(format!(
-                    "the cells' edge along lattice axis {axis} has length {length}; \
-                     accepted are 1e-100 to 1e100"
-                ));
-            }
-        }
+        let length = lengths(&matrix);
+        check_lengths(length)?;
         check_offset(offset)?;
-        let length = [column(0), column(1), column(2)];
         // Columns of length 1, so that the determinant measures flatness alone.
         let unit: [[f64; 3]; 3] =
             std::array::from_fn(|r| std::array::from_fn(|c| matrix[r][c] / length[c]));
@@ -129,7 +112,7 @@ impl VoxelMap {
 
     /// Whether cells have their centres at the images of integers.
     pub fn is_centred(&self) -> bool {
-        self.origin != 0.0
+        self.origin == -0.5
     }
 
     /// The matrix by rows; its columns are the edges of a cell.
@@ -190,19 +173,71 @@ impl VoxelMap {
         })
     }
 
-    /// The map whose cells are `factor` times as long, with a corner of a cell where cell
-    /// `(0, 0, 0)` of this one has its lowest. `factor` is ½ or 2.
-    pub(super) fn rescaled(&self, factor: f64) -> Result<VoxelMap, GeometryError> {
-        let matrix = self.matrix.map(|row| row.map(|v| v * factor));
-        // A(0 + o) + t must stay the place of the lowest corner.
-        let shift = self.vector([self.origin * (1.0 - factor); 3]);
-        let offset = std::array::from_fn(|d| self.offset[d] + shift[d]);
-        let map = VoxelMap::affine(matrix, offset)?;
-        Ok(VoxelMap {
-            origin: self.origin,
-            ..map
-        })
+    /// The map with cells `2^-levels` times as long: cell corners `r` of this one are its corners
+    /// `2^levels r`, without rounding.
+    pub(in crate::geometry) fn finer(&self, levels: i32) -> VoxelMap {
+        let factor = f64::from(levels).exp2();
+        VoxelMap {
+            matrix: self.matrix.map(|row| row.map(|v| v / factor)),
+            offset: self.offset,
+            inverse: self.inverse.map(|row| row.map(|v| v * factor)),
+            origin: self.origin * factor,
+        }
     }
+
+    /// Checks the lengths of edges again, after [`finer`](Self::finer).
+    pub(in crate::geometry) fn checked(self) -> Result<VoxelMap, GeometryError> {
+        check_lengths(lengths(&self.matrix))?;
+        Ok(self)
+    }
+
+    /// `k` if this is a map `2^k` times as coarse as the other one, with the same corners.
+    pub(in crate::geometry) fn levels_above(&self, other: &VoxelMap) -> Option<i32> {
+        const MOST: f64 = 20.0;
+        let ratio = lengths(&self.matrix)[0] / lengths(&other.matrix)[0];
+        let levels = ratio.log2().round();
+        if levels.is_nan() || levels.abs() > MOST {
+            return None;
+        }
+        let as_coarse = other.finer(-(levels as i32));
+        let same = self.matrix == as_coarse.matrix
+            && self.offset == as_coarse.offset
+            && self.origin == as_coarse.origin;
+        same.then_some(levels as i32)
+    }
+
+    /// Least distance between two opposite faces of a cell.
+    pub(in crate::geometry) fn thickness(&self) -> f64 {
+        let squared = |row: &[f64; 3]| row.iter().map(|v| v * v).sum::<f64>();
+        let largest = self.inverse.iter().map(squared).fold(0.0, f64::max);
+        1.0 / largest.sqrt()
+    }
+}
+
+/// Lengths of the edges of a cell: the columns of the matrix.
+fn lengths(matrix: &[[f64; 3]; 3]) -> [f64; 3] {
+    std::array::from_fn(|c| {
+        let [x, y, z] = [matrix[0][c], matrix[1][c], matrix[2][c]];
+        // Scaled, so that squares neither overflow nor vanish.
+        let largest = x.abs().max(y.abs()).max(z.abs());
+        if largest == 0.0 {
+            return x + y + z; // 0, or NaN if one is
+        }
+        let part = |v: f64| (v / largest) * (v / largest);
+        largest * (part(x) + part(y) + part(z)).sqrt()
+    })
+}
+
+fn check_lengths(lengths: [f64; 3]) -> Result<(), GeometryError> {
+    for (axis, length) in lengths.into_iter().enumerate() {
+        if !(1e-100..=1e100).contains(&length) {
+            return refuse(format!(
+                "the cells' edge along lattice axis {axis} has length {length}; \
+                 accepted are 1e-100 to 1e100"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn check_offset(offset: [f64; 3]) -> Result<(), GeometryError> {

@@ -65,7 +65,9 @@ impl VoxelCells {
 
     fn accepts(&self, query: &Query, cell: usize) -> bool {
         query.mask.is_none_or(|mask| mask[cell])
-            && self.environments.at(self.coordinates[cell][0]) == query.environment
+            && self
+                .environments
+                .holds(query.environment, self.coordinates[cell])
     }
 
     /// The cell that holds `position` and its reference coordinates there.
@@ -261,7 +263,8 @@ struct Search<'a> {
     query: &'a Query<'a>,
     /// The point, in lattice coordinates of the packed grid.
     at: [f64; 3],
-    slab: [f64; 2],
+    /// Corners of the box around the environment's cells.
+    bounds: [[f64; 3]; 2],
     /// `AᵀA` for the lattice's matrix `A`.
     gram: [[f64; 3]; 3],
     /// Whether the edges of a cell are orthogonal.
@@ -286,7 +289,7 @@ impl<'a> Search<'a> {
             cells,
             query,
             at,
-            slab: cells.environments.slab(query.environment),
+            bounds: cells.environments.bounds(query.environment),
             gram,
             orthogonal: off(0, 1) && off(0, 2) && off(1, 2),
             plane,
@@ -299,7 +302,8 @@ impl<'a> Search<'a> {
     /// A lower bound on the squared distance to a box of the lattice, infinite if no cell of the
     /// environment can be in it.
     fn bound(&self, low: [f64; 3], size: f64) -> f64 {
-        if low[0] + size <= self.slab[0] || low[0] >= self.slab[1] {
+        let [first, end] = &self.bounds;
+        if (0..3).any(|d| low[d] + size <= first[d] || low[d] >= end[d]) {
             return f64::INFINITY;
         }
         let out: [f64; 3] = std::array::from_fn(|d| {

@@ -1,7 +1,4 @@
 //! Vertices, sides and positions of a voxel grid, made when first asked for.
-//!
-//! Nothing is made inside a `OnceLock`: the work runs on rayon's pool, where a waiting worker
-//! may steal a task that asks for the same lock. Two threads may both do it; one result is kept.
 
 use std::sync::Arc;
 
@@ -10,6 +7,7 @@ use rayon::prelude::*;
 use super::cells::VoxelCells;
 use super::leaf::{LeafSet, bit_of, bits, corner, neighbour, point};
 use crate::element::CellKind;
+use crate::geometry::once::once;
 use crate::geometry::sides::Sides;
 use crate::geometry::{GeometryMap, Tags, Topology};
 
@@ -165,17 +163,14 @@ impl Tables {
 
 impl VoxelCells {
     pub(super) fn tables(&self) -> &Arc<Tables> {
-        if let Some(tables) = self.tables.get() {
-            return tables;
-        }
-        let new = Arc::new(Tables::new(self));
-        self.tables.get_or_init(|| new)
+        once(&self.tables, || Arc::new(Tables::new(self)))
     }
 
     pub(super) fn geometry_map(&self) -> &Arc<GeometryMap> {
-        if let Some(map) = self.positions.get() {
-            return map;
-        }
+        once(&self.positions, || Arc::new(self.find_positions()))
+    }
+
+    fn find_positions(&self) -> GeometryMap {
         let tables = self.tables();
         let set = &tables.vertices;
         let mut nodes = vec![[0.0; 3]; set.count()];
@@ -193,25 +188,25 @@ impl VoxelCells {
             .par_chunks_exact_mut(8)
             .zip(cells.par_chunks_exact(8))
             .for_each(|(to, from)| (0..8).for_each(|v| to[place[v]] = from[v]));
-        let new = Arc::new(GeometryMap {
+        GeometryMap {
             degree: 1,
             nodes,
             cell_nodes,
             vertex_nodes: None,
-        });
-        self.positions.get_or_init(|| new)
+        }
     }
 
     fn vertex_position(&self, vertex: [i32; 3]) -> [f64; 3] {
-        let shift = self.environments.shift_at(vertex[0]);
+        let shift = self.environments.shift_at(vertex);
         self.map
             .position(std::array::from_fn(|d| (vertex[d] - shift[d]) as f64))
     }
 
     pub(super) fn direction_tags(&self) -> &Arc<Tags> {
-        if let Some(tags) = self.tags.get() {
-            return tags;
-        }
+        once(&self.tags, || Arc::new(self.find_tags()))
+    }
+
+    fn find_tags(&self) -> Tags {
         let topology = &self.tables().topology;
         let mut facing: [Vec<u32>; 6] = Default::default();
         for &side in topology.boundary_sides() {
@@ -222,8 +217,7 @@ impl VoxelCells {
         for (name, sides) in names.iter().zip(facing) {
             tags.insert_sides(*name, sides);
         }
-        let new = Arc::new(tags);
-        self.tags.get_or_init(|| new)
+        tags
     }
 
     /// The vertex at lattice coordinates, if a cell has it. Makes the topology.

@@ -1,0 +1,378 @@
+//! Colliders sampled on the grid: distances, normals, and the contacts of a step.
+
+use crate::bins::Bins;
+use crate::collider::Colliders;
+use crate::config::{ColliderBasis, Config};
+use crate::grid::{Cells, NodeSet, world_of};
+use crate::shape::{Group, shapes, trilinear_values};
+use crate::solve::{BodyResponse, Contacts, LANES};
+use crate::{MpmError, Particles};
+use fearless_simd::{Level, dispatch, prelude::*};
+use rayon::prelude::*;
+
+/// Distance where no collider is near, m.
+const FAR: f32 = 1e6;
+/// No body that yields.
+const NO_BODY: u32 = u32::MAX;
+
+/// A collider at a sample.
+#[derive(Clone, Copy, Debug)]
+struct Hit {
+    position: [f64; 3],
+    distance: f32,
+    normal: [f32; 3],
+    velocity: [f32; 3],
+    friction: f32,
+    adhesion: f32,
+    collider: u32,
+    body: u32,
+}
+
+const NOTHING: Hit = Hit {
+    position: [0.0; 3],
+    distance: FAR,
+    normal: [0.0; 3],
+    velocity: [0.0; 3],
+    friction: -1.0,
+    adhesion: 0.0,
+    collider: u32::MAX,
+    body: NO_BODY,
+};
+
+/// Samples of colliders, and contacts where they touch the material.
+#[derive(Debug, Default)]
+pub(crate) struct Raster {
+    /// Samples on a lattice; none for particles.
+    pub set: Option<NodeSet>,
+    most: usize,
+    /// Largest distance of a contact, in cells.
+    reach: f32,
+    hits: Vec<Hit>,
+    /// Cell and reference coordinates of each sample.
+    places: Vec<(u32, [f32; 3])>,
+    /// Share of a cell's volume that a sample stands for.
+    share: Vec<f32>,
+    /// Particle of each sample, for particle samples.
+    particle: Vec<u32>,
+    /// Samples in contact.
+    pub active: Vec<u32>,
+    pub contacts: Contacts,
+    gradient: Vec<[f32; 4]>,
+}
+
+impl Raster {
+    pub fn new(basis: ColliderBasis) -> Raster {
+        let (set, reach, most) = match basis {
+            ColliderBasis::Q1 => (Some(NodeSet::vertices()), 0.5, 0),
+            ColliderBasis::S2 => (Some(NodeSet::edges(2)), 0.25, 0),
+            ColliderBasis::S3 => (Some(NodeSet::edges(3)), 1.0 / 6.0, 0),
+            ColliderBasis::Particle(most) => (None, 0.0, most),
+        };
+        Raster {
+            set,
+            reach,
+            most,
+            ..Raster::default()
+        }
+    }
+
+    /// Makes the samples for a new set of cells.
+    pub fn lay_out(&mut self, cells: &Cells) -> Result<(), MpmError> {
+        let Some(set) = &mut self.set else {
+            return Ok(());
+        };
+        set.rebuild(&cells.coordinates)?;
+        self.places.clear();
+        self.share.clear();
+        // Diagonal lumping keeps shares positive: of the quadratic hexahedron's ∫φ² the corners
+        // have 0.0263, the edges 0.0658; else all the same.
+        let slots = set.slots();
+        let share_of = |slot: usize| match (slots, set.reference(slot)) {
+            (20, at) if at.contains(&0.5) => 0.0658,
+            (20, _) => 0.0263,
+            _ => 1.0 / slots as f32,
+        };
+        for node in 0..set.count() {
+            let (cell, slot) = set.host(node);
+            self.places.push((cell as u32, set.reference(slot)));
+            let around = &set.around[set.first[node] as usize..set.first[node + 1] as usize];
+            self.share
+                .push(around.iter().map(|&at| share_of(at as usize % slots)).sum());
+        }
+        Ok(())
+    }
+
+    /// Asks the colliders at all samples.
+    pub fn sample(
+        &mut self,
+        colliders: &Colliders,
+        cells: &Cells,
+        particles: &Particles,
+        bins: &Bins,
+        config: &Config,
+        dt: f64,
+    ) {
+        if self.set.is_none() {
+            self.places.clear();
+            self.share.clear();
+            self.particle.clear();
+            for cell in 0..cells.count() {
+                for sample in bins.of(cell).take(self.most) {
+                    self.places.push((cell as u32, bins.xi[sample]));
+                    self.share.push(bins.weight[sample]);
+                    self.particle.push(bins.particle[sample]);
+                }
+            }
+        }
+        self.hits.resize(self.places.len(), NOTHING);
+        let (set, particle) = (&self.set, &self.particle);
+        let worlds = cells.shifts.len();
+        self.hits
+            .par_iter_mut()
+            .with_min_len(512)
+            .zip(&self.places)
+            .enumerate()
+            .for_each(|(i, (hit, &(cell, _)))| {
+                let world = cells.world_of(cell as usize);
+                let x = match set {
+                    Some(set) => {
+                        let factor = f64::from(set.factor());
+                        cells.position(world, set.coordinates[i].map(|c| f64::from(c) / factor))
+                    }
+                    None => particles.position[particle[i] as usize],
+                };
+                let world = match set {
+                    None => world_of(particles, particle[i] as usize, worlds),
+                    Some(_) => world,
+                };
+                *hit = query(
+                    colliders,
+                    x,
+                    (worlds > 1).then_some(world as u32),
+                    config,
+                    dt,
+                );
+            });
+        if config.normals_from_distance {
+            self.smooth_normals(cells);
+        }
+    }
+
+    /// Normals from the gradient of the sampled distance, averaged over cells. Where distances in a
+    /// cell jump, those beyond the least by more than their separation are replaced by it.
+    fn smooth_normals(&mut self, cells: &Cells) {
+        let Some(set) = &self.set else {
+            return;
+        };
+        let (slots, h) = (set.slots(), cells.size as f32);
+        self.gradient.clear();
+        self.gradient.resize(self.hits.len(), [0.0; 4]);
+        for cell in 0..cells.count() {
+            let of_cell = &set.of_cell[cell * slots..(cell + 1) * slots];
+            let distance = |s: usize| self.hits[of_cell[s] as usize].distance;
+            let Some(least) = (0..slots).min_by(|&a, &b| distance(a).total_cmp(&distance(b)))
+            else {
+                continue;
+            };
+            let near = &self.hits[of_cell[least] as usize];
+            if near.collider == u32::MAX {
+                continue;
+            }
+            let at = set.reference(least);
+            // Least squares slope of the distances along each axis.
+            let (mut slope, mut spread) = ([0.0f32; 3], [0.0f32; 3]);
+            for s in 0..slots {
+                let to = set.reference(s);
+                let step: [f32; 3] = std::array::from_fn(|d| (to[d] - at[d]) * h);
+                let length = step.iter().map(|x| x * x).sum::<f32>().sqrt();
+                let along: f32 = (0..3).map(|d| step[d] * near.normal[d]).sum();
+                let value = match distance(s) {
+                    far if far > near.distance + length => near.distance + along,
+                    fine => fine,
+                };
+                for d in 0..3 {
+                    let from_centre = (to[d] - 0.5) * h;
+                    slope[d] += from_centre * value;
+                    spread[d] += from_centre * from_centre;
+                }
+            }
+            for &node in of_cell {
+                for d in 0..3 {
+                    self.gradient[node as usize][d] += slope[d] / spread[d];
+                }
+            }
+        }
+        for (hit, g) in self.hits.iter_mut().zip(&self.gradient) {
+            let length = (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]).sqrt();
+            if hit.collider != u32::MAX && length > 1e-6 {
+                hit.normal = [g[0] / length, g[1] / length, g[2] / length];
+            }
+        }
+    }
+
+    /// Fills the contacts: samples close enough to a collider in cells with material.
+    pub fn contacts(
+        &mut self,
+        level: Level,
+        colliders: &Colliders,
+        cells: &Cells,
+        velocity: &NodeSet,
+        config: &Config,
+        dt: f32,
+    ) {
+        let h = cells.size as f32;
+        let limit = self.reach * h;
+        self.active.clear();
+        let close = |hit: &Hit| hit.distance < limit || (limit == 0.0 && hit.distance <= 0.0);
+        for (i, hit) in self.hits.iter().enumerate() {
+            if close(hit) {
+                self.active.push(i as u32);
+            }
+        }
+        let contacts = &mut self.contacts;
+        contacts.cell_volume = h * h * h;
+        contacts.count = self.active.len();
+        let slots = velocity.slots();
+        let weights_of = |sample: u32| -> [f32; 64] {
+            let xi = self.places[sample as usize].1;
+            let mut all = [0.0; 64];
+            dispatch!(level, simd => {
+                if slots == 8 {
+                    let shape: [Group<_>; 1] = shapes(simd, config.velocity_basis, xi, 1.0);
+                    all[..8].copy_from_slice(shape[0][0].as_slice());
+                } else {
+                    let shape: [Group<_>; 8] = shapes(simd, config.velocity_basis, xi, 1.0);
+                    for (g, group) in shape.iter().enumerate() {
+                        all[g * 8..g * 8 + 8].copy_from_slice(group[0].as_slice());
+                    }
+                }
+            });
+            all
+        };
+        let used = |weights: &[f32; 64]| weights.iter().filter(|&&w| w > 1e-6).count();
+        contacts.width = self
+            .active
+            .iter()
+            .map(|&s| used(&weights_of(s)))
+            .max()
+            .unwrap_or(1);
+        let width = contacts.width;
+        let blocks = contacts.count.div_ceil(LANES);
+        contacts.columns.resize(blocks * width, [0; LANES]);
+        contacts.weights.resize(blocks * width, [0.0; LANES]);
+        for list in [
+            &mut contacts.normal,
+            &mut contacts.target,
+            &mut contacts.impulse,
+            &mut contacts.arm,
+        ] {
+            list.resize(blocks, [[0.0; LANES]; 3]);
+        }
+        for list in [&mut contacts.friction, &mut contacts.adhesion] {
+            list.resize(blocks, [0.0; LANES]);
+        }
+        contacts.body.resize(blocks, [NO_BODY; LANES]);
+        contacts.bodies.clear();
+        for body in 0..colliders.body_count() {
+            contacts.bodies.push(BodyResponse {
+                inverse_mass: colliders.inverse_mass(body) as f32,
+                inverse_inertia: colliders
+                    .inverse_inertia(body)
+                    .map(|row| row.map(|x| x as f32)),
+                ..BodyResponse::default()
+            });
+        }
+        for k in 0..blocks * LANES {
+            let (block, lane) = (k / LANES, k % LANES);
+            // Lanes out of use repeat the last sample without weight.
+            let sample = self.active[k.min(self.active.len() - 1)];
+            let live = k < self.active.len();
+            let hit = &self.hits[sample as usize];
+            let weights = weights_of(sample);
+            let cell = self.places[sample as usize].0 as usize;
+            let nodes = &velocity.of_cell[cell * slots..(cell + 1) * slots];
+            let mut column = 0;
+            for slot in 0..slots {
+                if weights[slot] > 1e-6 {
+                    contacts.columns[block * width + column][lane] = nodes[slot];
+                    contacts.weights[block * width + column][lane] =
+                        if live { weights[slot] } else { 0.0 };
+                    column += 1;
+                }
+            }
+            for rest in column..width {
+                contacts.columns[block * width + rest][lane] = nodes[0];
+                contacts.weights[block * width + rest][lane] = 0.0;
+            }
+            let centre = match hit.body {
+                NO_BODY => [0.0; 3],
+                body => colliders.center_of_mass(body as usize),
+            };
+            for d in 0..3 {
+                contacts.normal[block][d][lane] = hit.normal[d];
+                contacts.target[block][d][lane] = hit.velocity[d];
+                contacts.impulse[block][d][lane] = 0.0;
+                contacts.arm[block][d][lane] = (hit.position[d] - centre[d]) as f32;
+            }
+            contacts.friction[block][lane] = hit.friction;
+            contacts.adhesion[block][lane] = hit.adhesion * dt * self.share[sample as usize] / h;
+            contacts.body[block][lane] = if live { hit.body } else { NO_BODY };
+        }
+    }
+
+    /// Part of a cell's volume that lies outside colliders: of its eighths, by the distance at
+    /// their middles, linear between the vertices.
+    pub fn outside(&self, cell: usize) -> f32 {
+        let Some(set) = &self.set else {
+            return 1.0;
+        };
+        let slots = set.slots();
+        let mut corner = [0.0f32; 8];
+        for slot in 0..slots {
+            let at = set.reference(slot);
+            if at.iter().all(|&x| x == 0.0 || x == 1.0) {
+                let c = 4 * at[0] as usize + 2 * at[1] as usize + at[2] as usize;
+                corner[c] = self.hits[set.of_cell[cell * slots + slot] as usize].distance;
+            }
+        }
+        let inside = |&eighth: &usize| {
+            let at = [2, 1, 0].map(|b| if eighth >> b & 1 == 1 { 0.75 } else { 0.25 });
+            let values = trilinear_values(at);
+            (0..8).map(|c| values[c] * corner[c]).sum::<f32>() <= 0.0
+        };
+        1.0 - (0..8).filter(inside).count() as f32 / 8.0
+    }
+
+    /// Position and collider of a sample in contact.
+    pub fn contact(&self, k: usize) -> ([f64; 3], usize) {
+        let hit = &self.hits[self.active[k] as usize];
+        (hit.position, hit.collider as usize)
+    }
+
+    /// World of a sample.
+    pub fn world_of(&self, cells: &Cells, sample: usize) -> usize {
+        cells.world_of(self.places[sample].0 as usize)
+    }
+}
+
+fn query(colliders: &Colliders, x: [f64; 3], world: Option<u32>, config: &Config, dt: f64) -> Hit {
+    let Some(found) = colliders.query(x, colliders.search_range(), world) else {
+        return Hit {
+            position: x,
+            ..NOTHING
+        };
+    };
+    let mode = config.collider_velocity;
+    let velocity = colliders.velocity_at(found.collider, found.point, dt, mode);
+    let yields = colliders.inverse_mass(found.body) > 0.0;
+    Hit {
+        position: x,
+        distance: found.distance as f32,
+        normal: found.normal.map(|n| n as f32),
+        velocity: velocity.map(|v| v as f32),
+        friction: found.friction as f32,
+        adhesion: found.adhesion as f32,
+        collider: found.collider as u32,
+        body: if yields { found.body as u32 } else { NO_BODY },
+    }
+}

@@ -1,0 +1,645 @@
+//! The step: from particles to the grid, an implicit solve, and back.
+
+use crate::bins::Bins;
+use crate::collider::Colliders;
+use crate::config::{Config, GridKind, StrainBasis, VelocityBasis, WarmStart};
+use crate::grid::{Cells, NodeSet, Remembered};
+use crate::momentum::{Sums, elastic_average, momentum};
+use crate::raster::Raster;
+use crate::solve::{LANES, Lane, Node, RheologySolver, SolveOptions};
+use crate::strain::{Inputs, StrainRows};
+use crate::update::{StrainFields, Update};
+use crate::{Material, MpmError, Particles};
+use fearless_simd::Level;
+use std::time::Instant;
+
+/// Seconds that the parts of a step took.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PhaseSeconds {
+    /// Cells, nodes and bins.
+    pub grid: f64,
+    /// Distances to colliders and contacts.
+    pub colliders: f64,
+    /// Mass and momentum to the grid.
+    pub momentum: f64,
+    /// Strain rows, yield limits, elasticity, first guess.
+    pub strain: f64,
+    /// Stress and contact.
+    pub solve: f64,
+    /// Grid to particles.
+    pub update: f64,
+}
+
+impl PhaseSeconds {
+    /// Names and seconds, in the order of the step.
+    pub fn all(&self) -> [(&'static str, f64); 6] {
+        [
+            ("grid", self.grid),
+            ("colliders", self.colliders),
+            ("momentum", self.momentum),
+            ("strain", self.strain),
+            ("solve", self.solve),
+            ("update", self.update),
+        ]
+    }
+}
+
+/// What a step did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StepReport {
+    /// Sweeps over strain and contact.
+    pub sweeps: usize,
+    /// Iterations of linear solvers.
+    pub linear_iterations: usize,
+    /// Root mean square of the last strain corrections.
+    pub residual_l2: f32,
+    /// Largest of them.
+    pub residual_max: f32,
+    /// Cells.
+    pub cells: usize,
+    /// Strain nodes with material.
+    pub strain_nodes: usize,
+    /// Velocity nodes.
+    pub velocity_nodes: usize,
+    /// Samples in contact with a collider.
+    pub contacts: usize,
+    /// Particles that took part.
+    pub binned: usize,
+    /// Active particles that did not: outside a fixed grid, or not at a finite position.
+    pub dropped: usize,
+    /// Where time went.
+    pub seconds: PhaseSeconds,
+}
+
+/// Impulse of material on a collider in the last step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Impulse {
+    /// Where, m.
+    pub position: [f64; 3],
+    /// Impulse on the collider, N s.
+    pub impulse: [f64; 3],
+    /// Index of the collider.
+    pub collider: usize,
+}
+
+/// Moves particles by implicit steps; owns all grid data, which is used again from step to step.
+#[derive(Debug)]
+pub struct Solver {
+    config: Config,
+    materials: Vec<Material>,
+    elastic_materials: Vec<[f32; 3]>,
+    level: Level,
+    worlds: usize,
+    cells: Cells,
+    bins: Bins,
+    set: NodeSet,
+    vertices: NodeSet,
+    rows: StrainRows,
+    raster: Raster,
+    sums: Sums,
+    nodes: Vec<Node>,
+    average: Vec<[f32; 4]>,
+    rheology: RheologySolver,
+    plastic_modes: Vec<[Lane; 6]>,
+    elastic_modes: Vec<[Lane; 6]>,
+    critical: Vec<Lane>,
+    plastic: Vec<[f32; 6]>,
+    elastic: Vec<[f32; 6]>,
+    stress: Vec<[f32; 6]>,
+    guess: Vec<[f32; 6]>,
+    /// Cells (or vertices) of the last step, and the stress there is `stress`.
+    last_sites: Remembered,
+    last_stress: Vec<[f32; 6]>,
+    last_samples: Remembered,
+    impulses: Vec<[f32; 3]>,
+    last_impulses: Vec<[f32; 3]>,
+    /// Whether grid data fits the cells.
+    fresh: bool,
+}
+
+impl Solver {
+    /// A solver for particles of these materials among colliders.
+    ///
+    /// # Errors
+    /// Those of [`Config::check`], [`Material::check`], [`Particles::check`] and
+    /// [`Colliders::check`]; [`MpmError::Grid`] for a fixed grid around positions out of range.
+    pub fn new(
+        config: Config,
+        materials: Vec<Material>,
+        particles: &Particles,
+        colliders: &Colliders,
+    ) -> Result<Solver, MpmError> {
+        config.check(!colliders.is_empty())?;
+        for (i, material) in materials.iter().enumerate() {
+            material.check(i)?;
+        }
+        particles.check(materials.len())?;
+        colliders.check(config.separate_worlds)?;
+        let worlds = match config.separate_worlds {
+            true => particles.world.iter().max().map_or(1, |&w| w as usize + 1),
+            false => 1,
+        };
+        let mut cells = Cells::new(&config, worlds)?;
+        if config.grid == GridKind::Fixed {
+            cells.fix(particles)?;
+        }
+        let set = match config.velocity_basis {
+            VelocityBasis::Q1 => NodeSet::vertices(),
+            VelocityBasis::B2 | VelocityBasis::B3 => NodeSet::splines(),
+        };
+        let of = |m: &Material| [m.young_modulus, m.poisson_ratio, m.damping];
+        Ok(Solver {
+            elastic_materials: materials.iter().map(of).collect(),
+            level: Level::new(),
+            worlds,
+            cells,
+            bins: Bins::default(),
+            set,
+            vertices: NodeSet::vertices(),
+            rows: StrainRows::new(config.strain_basis),
+            raster: Raster::new(config.collider_basis),
+            sums: Sums::default(),
+            nodes: Vec::new(),
+            average: Vec::new(),
+            rheology: RheologySolver::default(),
+            plastic_modes: Vec::new(),
+            elastic_modes: Vec::new(),
+            critical: Vec::new(),
+            plastic: Vec::new(),
+            elastic: Vec::new(),
+            stress: Vec::new(),
+            guess: Vec::new(),
+            last_sites: Remembered::default(),
+            last_stress: Vec::new(),
+            last_samples: Remembered::default(),
+            impulses: Vec::new(),
+            last_impulses: Vec::new(),
+            fresh: false,
+            config,
+            materials,
+        })
+    }
+
+    /// The options.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The materials.
+    pub fn materials(&self) -> &[Material] {
+        &self.materials
+    }
+
+    fn warm_start(&self) -> WarmStart {
+        match (self.config.warm_start, self.config.strain_basis) {
+            (WarmStart::None, _) => WarmStart::None,
+            (_, StrainBasis::Particle(_)) => WarmStart::Particles,
+            (WarmStart::Auto, StrainBasis::P1d | StrainBasis::Q1d) => WarmStart::Particles,
+            (WarmStart::Auto, _) => WarmStart::Grid,
+            (chosen, _) => chosen,
+        }
+    }
+
+    /// Moves the particles by `dt` seconds. Bodies that yield get the material's impulses; moving
+    /// them is left to the caller, see [`Colliders::integrate`].
+    ///
+    /// # Errors
+    /// [`MpmError::TimeStep`] unless `dt` is finite and not negative (0 changes nothing), those of
+    /// [`Particles::check`], [`MpmError::Capacity`], [`MpmError::Grid`] for positions beyond the
+    /// range of cells. Particles have not moved then.
+    pub fn step(
+        &mut self,
+        particles: &mut Particles,
+        colliders: &mut Colliders,
+        dt: f64,
+    ) -> Result<StepReport, MpmError> {
+        if !(dt.is_finite() && dt >= 0.0 && (dt as f32).is_finite()) {
+            return Err(MpmError::TimeStep { dt });
+        }
+        particles.check(self.materials.len())?;
+        self.check_worlds(particles)?;
+        let mut report = StepReport::default();
+        if dt == 0.0 || particles.is_empty() {
+            return Ok(report);
+        }
+        let mut clock = Clock::start();
+        let step = dt as f32;
+        colliders.begin_step();
+
+        self.grid(particles)?;
+        report.cells = self.cells.count();
+        report.velocity_nodes = self.set.count();
+        report.binned = self.bins.binned;
+        report.dropped = self.bins.dropped;
+        report.seconds.grid = clock.lap();
+
+        self.raster.sample(
+            colliders,
+            &self.cells,
+            particles,
+            &self.bins,
+            &self.config,
+            dt,
+        );
+        self.raster.contacts(
+            self.level,
+            colliders,
+            &self.cells,
+            &self.set,
+            &self.config,
+            step,
+        );
+        report.contacts = self.raster.contacts.count;
+        report.seconds.colliders = clock.lap();
+
+        momentum(
+            self.level,
+            &self.config,
+            particles,
+            &self.bins,
+            &self.cells,
+            &self.set,
+            step,
+            &mut self.sums,
+            &mut self.nodes,
+        );
+        report.seconds.momentum = clock.lap();
+
+        self.strain(particles, step);
+        self.guess_impulses();
+        let volumes = &self.rows.sites.volume;
+        report.strain_nodes = volumes.iter().flatten().filter(|&&v| v > 0.0).count();
+        report.seconds.strain = clock.lap();
+
+        let options = SolveOptions {
+            max_iterations: self.config.max_iterations,
+            tolerance: self.config.tolerance,
+            relaxation: self.config.relaxation,
+            legacy_half_adjoint: self.config.legacy_half_adjoint,
+            check_every: self.config.check_every,
+            stages: &self.config.solver,
+            viscous: self.materials.iter().any(|m| m.viscosity > 0.0),
+            dilatant: self.materials.iter().any(|m| m.dilatancy > 0.0),
+        };
+        let solved = self.rheology.solve(
+            &mut self.rows.sites,
+            &mut self.raster.contacts,
+            &mut self.nodes,
+            &options,
+        );
+        report.sweeps = solved.sweeps;
+        report.linear_iterations = solved.linear_iterations;
+        report.residual_l2 = solved.residual_l2;
+        report.residual_max = solved.residual_max;
+        self.keep_results()?;
+        self.push_bodies(colliders)?;
+        report.seconds.solve = clock.lap();
+
+        let compliant = self.materials.iter().any(Material::is_compliant);
+        let hardening = self.materials.iter().any(|m| m.hardening > 0.0);
+        let from_particles = self.warm_start() == WarmStart::Particles;
+        let needs_strain = compliant || hardening || from_particles;
+        Update {
+            level: self.level,
+            basis: self.config.velocity_basis,
+            bins: &self.bins,
+            set: &self.set,
+            nodes: &self.nodes,
+            strain: needs_strain.then_some(StrainFields {
+                rows: &self.rows,
+                plastic: &self.plastic,
+                elastic: &self.elastic,
+                stress: &self.stress,
+            }),
+            materials: &self.materials,
+            h: self.cells.size as f32,
+            dt: step,
+            max_velocity: self.config.max_velocity,
+        }
+        .run(particles);
+        colliders.end_step();
+        report.seconds.update = clock.lap();
+        Ok(report)
+    }
+
+    fn check_worlds(&self, particles: &Particles) -> Result<(), MpmError> {
+        if !self.config.separate_worlds {
+            return Ok(());
+        }
+        let beyond = |&w: &u32| w as usize >= self.worlds;
+        match particles.world.iter().position(beyond) {
+            None => Ok(()),
+            Some(particle) => Err(MpmError::Particle {
+                particle,
+                name: "world",
+                value: particles.world[particle].to_string(),
+                accepted: "expected a world that a particle had when the solver was made",
+            }),
+        }
+    }
+
+    /// Cells, nodes and bins.
+    fn grid(&mut self, particles: &Particles) -> Result<(), MpmError> {
+        let changed = self.cells.rebuild(particles)? || !self.fresh;
+        if changed {
+            self.fresh = false;
+            self.set.rebuild(&self.cells.coordinates)?;
+            if matches!(self.config.strain_basis, StrainBasis::Q1)
+                || self.warm_start() == WarmStart::Smoothed
+            {
+                self.vertices.rebuild(&self.cells.coordinates)?;
+            }
+            self.raster.lay_out(&self.cells)?;
+        }
+        self.bins.fill(
+            particles,
+            &self.cells,
+            self.config.integration,
+            self.cells.shifts.len(),
+        )?;
+        let particle_rows = matches!(self.config.strain_basis, StrainBasis::Particle(_));
+        if changed || particle_rows {
+            self.rows
+                .lay_out(&self.cells, &self.set, &self.vertices, &self.bins);
+            let sites = &mut self.rows.sites;
+            sites.worlds = self.cells.shifts.len();
+            self.rows.set_worlds(&self.cells, &self.vertices);
+        }
+        self.fresh = true;
+        Ok(())
+    }
+
+    /// Strain rows and the first guess of stress.
+    fn strain(&mut self, particles: &Particles, dt: f32) {
+        let compliant = self.materials.iter().any(Material::is_compliant);
+        if compliant {
+            elastic_average(
+                self.level,
+                self.config.velocity_basis,
+                particles,
+                &self.elastic_materials,
+                &self.bins,
+                &self.cells,
+                &self.set,
+                &mut self.sums,
+                &mut self.average,
+            );
+        }
+        let warm = self.warm_start();
+        self.rows.assemble(&Inputs {
+            particles,
+            materials: &self.materials,
+            bins: &self.bins,
+            cells: &self.cells,
+            nodes: &self.set,
+            basis: self.config.velocity_basis,
+            dt,
+            elastic: compliant.then_some(&self.average[..]),
+            stress_from_particles: warm == WarmStart::Particles,
+            level: self.level,
+        });
+        self.guess_stress(warm);
+        self.critical.clear();
+        if self.config.critical_fraction > 0.0 {
+            let raster = &self.raster;
+            self.rows.limit_compaction(
+                self.config.critical_fraction,
+                |cell| raster.outside(cell),
+                &mut self.critical,
+            );
+        }
+    }
+
+    fn guess_stress(&mut self, warm: WarmStart) {
+        match warm {
+            WarmStart::None => self.rows.sites.stress.fill([[0.0; LANES]; 6]),
+            WarmStart::Grid => {
+                let rows = self.rows.sites.rows;
+                self.guess.clear();
+                self.guess.resize(self.rows.dof_count, [0.0; 6]);
+                let nodal = self.config.strain_basis == StrainBasis::Q1;
+                let (coordinates, vertices) = match nodal {
+                    true => (&self.vertices.coordinates, Some(&self.vertices)),
+                    false => (&self.cells.coordinates, None),
+                };
+                let cells = &self.cells;
+                let world = |site: usize| match vertices {
+                    Some(set) => cells.world_of(set.host(site).0),
+                    None => cells.world_of(site),
+                };
+                let (guess, last) = (&mut self.guess, &self.last_stress);
+                self.last_sites
+                    .matches(coordinates, world, &cells.shifts, 1, |now, before| {
+                        if (before + 1) * rows <= last.len() {
+                            guess[now * rows..(now + 1) * rows]
+                                .copy_from_slice(&last[before * rows..(before + 1) * rows]);
+                        }
+                    });
+                self.rows.set_stress(&self.guess);
+            }
+            WarmStart::Smoothed => {
+                // Values at vertices first, then those of each row's vertices.
+                self.guess.clear();
+                self.guess.resize(self.vertices.count(), [0.0; 6]);
+                let (cells, vertices) = (&self.cells, &self.vertices);
+                let (guess, last) = (&mut self.guess, &self.last_stress);
+                self.last_sites.matches(
+                    &vertices.coordinates,
+                    |v| cells.world_of(vertices.host(v).0),
+                    &cells.shifts,
+                    1,
+                    |now, before| guess[now] = last[before],
+                );
+                self.stress.clear();
+                let rows = self.rows.sites.rows;
+                let basis = self.config.strain_basis;
+                match basis {
+                    StrainBasis::Q1 => self.stress.extend_from_slice(&self.guess),
+                    _ => {
+                        for cell in 0..cells.count() {
+                            let of_cell = &vertices.of_cell[cell * 8..(cell + 1) * 8];
+                            for row in 0..rows {
+                                let slots = slots_of_row(basis, row);
+                                let mut mean = [0.0; 6];
+                                for &slot in slots {
+                                    for k in 0..6 {
+                                        mean[k] += self.guess[of_cell[slot] as usize][k];
+                                    }
+                                }
+                                self.stress.push(mean.map(|m| m / slots.len() as f32));
+                            }
+                        }
+                    }
+                }
+                self.rows.set_stress(&self.stress);
+            }
+            WarmStart::Auto | WarmStart::Particles => {}
+        }
+    }
+
+    /// Impulses of the last step at the samples that are still there.
+    fn guess_impulses(&mut self) {
+        let Some(set) = &self.raster.set else {
+            return;
+        };
+        if self.config.warm_start == WarmStart::None {
+            return;
+        }
+        self.impulses.clear();
+        self.impulses.resize(set.count(), [0.0; 3]);
+        let (impulses, last) = (&mut self.impulses, &self.last_impulses);
+        let cells = &self.cells;
+        self.last_samples.matches(
+            &set.coordinates,
+            |sample| self.raster.world_of(cells, sample),
+            &cells.shifts,
+            set.factor(),
+            |now, before| impulses[now] = last[before],
+        );
+        for (k, &sample) in self.raster.active.iter().enumerate() {
+            let impulse = self.impulses[sample as usize];
+            for d in 0..3 {
+                self.raster.contacts.impulse[k / LANES][d][k % LANES] = impulse[d];
+            }
+        }
+    }
+
+    /// Stress, strain and impulses by node, and what the next step starts from.
+    fn keep_results(&mut self) -> Result<(), MpmError> {
+        self.rheology.increments(
+            &self.rows.sites,
+            &self.nodes,
+            &mut self.plastic_modes,
+            &mut self.elastic_modes,
+            &self.critical,
+        );
+        let rows = &self.rows;
+        rows.to_nodal(&rows.sites.stress, &mut self.stress);
+        // Integrated strain is 2 V T(ε).
+        for list in [&mut self.plastic_modes, &mut self.elastic_modes] {
+            for (strain, volume) in list.iter_mut().zip(&rows.sites.volume) {
+                for lane in 0..LANES {
+                    let v = volume[lane];
+                    let scale = if v > 0.0 { 0.5 / v } else { 0.0 };
+                    strain.iter_mut().for_each(|s| s[lane] *= scale);
+                }
+            }
+        }
+        rows.to_nodal(&self.plastic_modes, &mut self.plastic);
+        rows.to_nodal(&self.elastic_modes, &mut self.elastic);
+        match self.warm_start() {
+            WarmStart::Grid => {
+                let coordinates = match self.config.strain_basis {
+                    StrainBasis::Q1 => &self.vertices.coordinates,
+                    _ => &self.cells.coordinates,
+                };
+                self.last_sites.keep(coordinates, &self.cells.shifts)?;
+                self.last_stress.clone_from(&self.stress);
+            }
+            WarmStart::Smoothed => self.keep_smoothed()?,
+            _ => {}
+        }
+        if let Some(set) = &self.raster.set {
+            self.last_samples
+                .keep(&set.coordinates, &self.cells.shifts)?;
+            self.last_impulses.clear();
+            self.last_impulses.resize(set.count(), [0.0; 3]);
+            for (k, &sample) in self.raster.active.iter().enumerate() {
+                let of = &self.raster.contacts.impulse[k / LANES];
+                self.last_impulses[sample as usize] = [0, 1, 2].map(|d| of[d][k % LANES]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Stress at the vertices, weighted by the material around.
+    fn keep_smoothed(&mut self) -> Result<(), MpmError> {
+        let vertices = &self.vertices;
+        self.last_sites
+            .keep(&vertices.coordinates, &self.cells.shifts)?;
+        self.last_stress.clear();
+        let (rows, basis) = (self.rows.sites.rows, self.config.strain_basis);
+        if basis == StrainBasis::Q1 {
+            self.last_stress.extend_from_slice(&self.stress);
+            return Ok(());
+        }
+        for v in 0..vertices.count() {
+            let mut sum = [0.0; 6];
+            let mut total = 0.0;
+            for &at in &vertices.around[vertices.first[v] as usize..vertices.first[v + 1] as usize]
+            {
+                let (cell, slot) = (at as usize / 8, at as usize % 8);
+                let row = (0..rows).find(|&r| slots_of_row(basis, r).contains(&slot));
+                let weight = self.rows.material_volume[cell];
+                let Some(row) = row else {
+                    continue;
+                };
+                total += weight;
+                for k in 0..6 {
+                    sum[k] += weight * self.stress[cell * rows + row][k];
+                }
+            }
+            let scale = if total > 0.0 { 1.0 / total } else { 0.0 };
+            self.last_stress.push(sum.map(|s| s * scale));
+        }
+        Ok(())
+    }
+
+    /// Gives the bodies that yield their impulses.
+    fn push_bodies(&self, colliders: &mut Colliders) -> Result<(), MpmError> {
+        for impulse in self.impulses() {
+            if let Some(body) = colliders.body_of(impulse.collider) {
+                colliders.apply_impulse(body, impulse.impulse, impulse.position)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Impulses of material on colliders in the last step, one for each sample in contact.
+    pub fn impulses(&self) -> impl Iterator<Item = Impulse> + '_ {
+        let contacts = &self.raster.contacts;
+        let volume = self.cells.size.powi(3);
+        (0..contacts.count).map(move |k| {
+            let of = &contacts.impulse[k / LANES];
+            let (position, collider) = self.raster.contact(k);
+            Impulse {
+                position,
+                impulse: [0, 1, 2].map(|d| -volume * f64::from(of[d][k % LANES])),
+                collider,
+            }
+        })
+    }
+
+    /// Forgets the last step's stress and impulses.
+    pub fn forget(&mut self) {
+        self.last_sites.clear();
+        self.last_samples.clear();
+    }
+}
+
+/// Vertices whose stress a row of a cell is made from.
+fn slots_of_row(basis: StrainBasis, row: usize) -> &'static [usize] {
+    const ALL: [usize; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
+    // Origin, x, y, z.
+    const LINEAR: [usize; 4] = [0, 4, 2, 1];
+    match basis {
+        StrainBasis::P1d => &LINEAR[row..row + 1],
+        StrainBasis::Q1d => &ALL[row..row + 1],
+        _ => &ALL,
+    }
+}
+
+struct Clock(Instant);
+
+impl Clock {
+    fn start() -> Clock {
+        Clock(Instant::now())
+    }
+
+    fn lap(&mut self) -> f64 {
+        let now = Instant::now();
+        let lap = (now - self.0).as_secs_f64();
+        self.0 = now;
+        lap
+    }
+}

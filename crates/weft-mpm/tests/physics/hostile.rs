@@ -1,0 +1,236 @@
+//! Input at and beyond the edge: a clear error or a right answer.
+
+use crate::scene::{block, nothing};
+use weft_mpm::{Config, Material, MpmError, Particles, Solver};
+
+fn solver(config: &Config, particles: &Particles) -> Solver {
+    let materials = vec![Material::default()];
+    Solver::new(config.clone(), materials, particles, &nothing(config)).unwrap()
+}
+
+#[test]
+fn no_particles_is_a_step_that_does_nothing() {
+    let config = Config::default();
+    let mut particles = Particles::new();
+    let mut solver = solver(&config, &particles);
+    let report = solver
+        .step(&mut particles, &mut nothing(&config), 0.01)
+        .unwrap();
+    assert_eq!((report.binned, report.cells, report.sweeps), (0, 0, 0));
+}
+
+#[test]
+fn one_or_coincident_or_inactive_particles() {
+    let config = Config::default();
+    for count in [1, 5] {
+        let mut particles = Particles::new();
+        for _ in 0..count {
+            particles.push([0.01, 0.02, 0.03], 1.0, 0.02);
+        }
+        let mut solver = solver(&config, &particles);
+        for _ in 0..5 {
+            let report = solver
+                .step(&mut particles, &mut nothing(&config), 0.01)
+                .unwrap();
+            assert_eq!((report.binned, report.cells), (count, 1));
+        }
+        for p in 0..count {
+            assert_eq!(particles.position[p], particles.position[0]);
+            assert!(particles.velocity[p][2] < -0.3);
+        }
+        particles.flags.fill(0);
+        let kept = particles.clone();
+        let report = solver
+            .step(&mut particles, &mut nothing(&config), 0.01)
+            .unwrap();
+        assert_eq!((report.binned, report.dropped), (0, 0));
+        assert_eq!(particles, kept);
+        particles.flags.fill(1);
+        let report = solver
+            .step(&mut particles, &mut nothing(&config), 0.01)
+            .unwrap();
+        assert_eq!(report.binned, count);
+    }
+}
+
+#[test]
+fn positions_that_are_not_finite_take_no_part() {
+    let config = Config::default();
+    let mut particles = block([0.0; 3], [2, 1, 1], 0.1, 2, 1000.0);
+    particles.position[3][1] = f64::NAN;
+    particles.position[5][0] = f64::NEG_INFINITY;
+    let mut solver = solver(&config, &particles);
+    let report = solver
+        .step(&mut particles, &mut nothing(&config), 0.01)
+        .unwrap();
+    assert_eq!((report.binned, report.dropped), (14, 2));
+    let fine = |p: &usize| ![3, 5].contains(p);
+    for p in (0..particles.len()).filter(fine) {
+        assert!(particles.position[p].iter().all(|x| x.is_finite()));
+        assert!((particles.velocity[p][2] + 0.0981).abs() < 1e-3);
+    }
+}
+
+#[test]
+fn particles_millions_of_cells_apart() {
+    let config = Config {
+        voxel_size: 0.1,
+        air_drag: 0.0,
+        ..Config::default()
+    };
+    let mut particles = Particles::new();
+    particles.push([-1.9e5, 0.0, 0.0], 1.0, 0.05);
+    particles.push([1.9e5, 0.0, 0.0], 1.0, 0.05);
+    let mut solver = solver(&config, &particles);
+    let report = solver
+        .step(&mut particles, &mut nothing(&config), 0.01)
+        .unwrap();
+    assert_eq!((report.binned, report.cells), (2, 2));
+    for p in 0..2 {
+        assert!((particles.velocity[p][2] + 0.0981).abs() < 1e-5);
+    }
+    // Beyond the range of cells: an error, and nothing has moved.
+    for far in [1e6, 1e12] {
+        particles.position[1][0] = far;
+        let kept = particles.clone();
+        let error = solver.step(&mut particles, &mut nothing(&config), 0.01);
+        let known = matches!(error, Err(MpmError::Far { .. } | MpmError::Grid(_)));
+        assert!(known, "{error:?}");
+        assert_eq!(particles, kept);
+    }
+    particles.position[1][0] = 0.0;
+    let report = solver
+        .step(&mut particles, &mut nothing(&config), 0.01)
+        .unwrap();
+    assert_eq!(report.binned, 2);
+}
+
+#[test]
+fn time_steps() {
+    let config = Config::default();
+    let mut particles = block([0.0; 3], [1, 1, 1], 0.1, 2, 1000.0);
+    let mut solver = solver(&config, &particles);
+    let kept = particles.clone();
+    solver
+        .step(&mut particles, &mut nothing(&config), 0.0)
+        .unwrap();
+    assert_eq!(particles, kept);
+    for dt in [-0.1, f64::NAN, f64::INFINITY, 1e300] {
+        let error = solver.step(&mut particles, &mut nothing(&config), dt);
+        assert!(
+            matches!(error, Err(MpmError::TimeStep { .. })),
+            "{dt}: {error:?}"
+        );
+        assert_eq!(particles, kept);
+    }
+    for dt in [1e-30, 1e30] {
+        let mut copy = kept.clone();
+        // Either moves far away or reports that the grid cannot follow.
+        let _ = solver.step(&mut copy, &mut nothing(&config), dt);
+    }
+}
+
+#[test]
+fn bad_values_are_named() {
+    let config = Config::default();
+    let check = |change: &dyn Fn(&mut Particles), text: &str| {
+        let mut particles = block([0.0; 3], [1, 1, 1], 0.1, 2, 1000.0);
+        change(&mut particles);
+        let error = Solver::new(
+            config.clone(),
+            vec![Material::default()],
+            &particles,
+            &nothing(&config),
+        );
+        let error = error.map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains(text), "{error}");
+    };
+    check(&|p| p.mass[2] = -1.0, "particle 2: mass is -1");
+    check(&|p| p.mass[2] = f32::NAN, "particle 2: mass is NaN");
+    check(&|p| p.radius[1] = 0.0, "particle 1: radius is 0");
+    check(&|p| p.material[0] = 7, "particle 0: material is 7");
+    check(
+        &|p| p.plastic_volume[0] = 0.0,
+        "particle 0: plastic_volume is 0",
+    );
+    check(
+        &|p| p.velocity.truncate(3),
+        "velocity has 3 entries, expected 8",
+    );
+    for (name, value) in [
+        ("young_modulus", -1.0),
+        ("young_modulus", f32::NAN),
+        ("poisson_ratio", 0.5),
+        ("friction", f32::INFINITY),
+        ("dilatancy", 2.0),
+    ] {
+        let mut material = Material::default();
+        *material.value_mut(name).unwrap() = value;
+        let error = Solver::new(
+            config.clone(),
+            vec![material],
+            &Particles::new(),
+            &nothing(&config),
+        );
+        let error = error.map(|_| ()).unwrap_err().to_string();
+        assert!(
+            error.contains(name) && error.contains("expected"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn capacity_is_an_error_that_changes_nothing() {
+    let config = Config {
+        max_active_cell_count: 4,
+        ..Config::default()
+    };
+    let mut particles = block([-0.05; 3], [4, 1, 1], 0.1, 2, 1000.0);
+    let mut solver = solver(&config, &particles);
+    solver
+        .step(&mut particles, &mut nothing(&config), 1e-4)
+        .unwrap();
+    particles.position[0][2] += 1.0;
+    let kept = particles.clone();
+    let error = solver
+        .step(&mut particles, &mut nothing(&config), 1e-4)
+        .unwrap_err();
+    assert_eq!(
+        error,
+        MpmError::Capacity {
+            needed: 5,
+            capacity: 4
+        }
+    );
+    assert_eq!(particles, kept);
+    particles.position[0][2] -= 1.0;
+    solver
+        .step(&mut particles, &mut nothing(&config), 1e-4)
+        .unwrap();
+}
+
+#[test]
+fn particles_that_leave_a_fixed_grid_are_counted() {
+    let config = Config {
+        grid: weft_mpm::GridKind::Fixed,
+        grid_padding: 1,
+        air_drag: 0.0,
+        ..Config::default()
+    };
+    let mut particles = block([-0.05; 3], [2, 1, 1], 0.1, 2, 1000.0);
+    let mut solver = solver(&config, &particles);
+    let mut dropped = 0;
+    for _ in 0..100 {
+        dropped = solver
+            .step(&mut particles, &mut nothing(&config), 0.01)
+            .unwrap()
+            .dropped;
+    }
+    assert_eq!(dropped, particles.len());
+    // They stay where they left, less than a step's way below the padding.
+    for p in 0..particles.len() {
+        assert!((-0.3..-0.1).contains(&particles.position[p][2]));
+        assert_eq!(particles.velocity[p], [0.0; 3]);
+    }
+}
