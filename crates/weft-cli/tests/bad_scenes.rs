@@ -199,12 +199,7 @@ fn every_setting_can_be_made_on_the_command_line() {
     assert_eq!(s.materials[0].material.friction, 0.5);
     let s = scene(&[("particles.cube.spacing", "0.1")]);
     assert_eq!(s.particles[0].fill.spacing, 0.1);
-    assert_eq!(
-        scene(&[("particles.1.radius", "0.25")])
-            .particles
-            .len(),
-        2
-    );
+    assert_eq!(scene(&[("particles.1.radius", "0.25")]).particles.len(), 2);
     assert_eq!(
         scene(&[("collider.block.friction", "0.1")]).colliders[1].friction,
         0.1
@@ -213,7 +208,11 @@ fn every_setting_can_be_made_on_the_command_line() {
     assert_eq!(scene(&[("output.frames", "1")]).output.frames, 1);
     bad_setting("steps", "many", &["whole number", "command line"]);
     bad_setting("mpm.voxel", "1", &["did you mean `voxel_size`?"]);
-    bad_setting("materials.mud.friction", "1", &["accepted here: `sand` or `snow`"]);
+    bad_setting(
+        "materials.mud.friction",
+        "1",
+        &["accepted here: `sand` or `snow`"],
+    );
     bad_setting("materials.sand.fricton", "1", &["did you mean `friction`?"]);
     bad_setting("particles.bal.radius", "1", &["did you mean `ball`?"]);
     bad_setting("mesh.file", "a.msh", &["no value `mesh`"]);
@@ -227,7 +226,11 @@ fn the_small_version() {
     assert_eq!(scene.output.frames, 3);
     // The command line comes last.
     assert_eq!(parse(GOOD, &[("steps", "5")], true).unwrap().steps, 5);
-    bad("steps = 2\n", "stepps = 2\n", &["no value `stepps`", "did you mean `steps`?", ":97:1"]);
+    bad(
+        "steps = 2\n",
+        "stepps = 2\n",
+        &["no value `stepps`", "did you mean `steps`?", ":97:1"],
+    );
     bad(
         "particles.cube.per_cell = 1",
         "particles.cub.per_cell = 1",
@@ -240,139 +243,426 @@ fn the_small_version() {
 
 #[test]
 fn top_level() {
-    bad("steps = 10\n", "", &["`the case` needs a value for `steps`"]);
-    bad("steps = 10\n", "steps = -1\n", &["whole number from 0", "this is -1"]);
-    bad("dt = \"1/60\"", "dt = 0", &["`the case.dt` must be a number above 0", "this is 0"]);
+    bad(
+        "steps = 10\n",
+        "",
+        &["`the case` needs a value for `steps`"],
+    );
+    bad(
+        "steps = 10\n",
+        "steps = -1\n",
+        &["whole number from 0", "this is -1"],
+    );
+    bad(
+        "dt = \"1/60\"",
+        "dt = 0",
+        &["`the case.dt` must be a number above 0", "this is 0"],
+    );
     bad("dt = \"1/60\"", "dt = -0.1", &["above 0"]);
     bad("dt = \"1/60\"", "dt = \"1/0\"", &["finite number"]);
-    bad("dt = \"1/60\"", "dt = \"1/q\"", &["a formula for one", ":3:9"]);
+    bad(
+        "dt = \"1/60\"",
+        "dt = \"1/q\"",
+        &["a formula for one", ":3:9"],
+    );
     bad("dt = \"1/60\"", "dt = \"x[0]\"", &["a formula for one"]);
     bad("dt = \"1/60\"", "dt = [1]", &["this is a list"]);
-    bad("title =", "titel =", &["unknown key `titel`", "did you mean `title`?"]);
+    bad(
+        "title =",
+        "titel =",
+        &["unknown key `titel`", "did you mean `title`?"],
+    );
     bad("[[kill]]", "[kill]", &["write [[kill]]"]);
-    bad("[[kill]]", "[mesh]\nfile = \"a\"\n[[kill]]", &["unknown key `mesh`"]);
+    bad(
+        "[[kill]]",
+        "[mesh]\nfile = \"a\"\n[[kill]]",
+        &["unknown key `mesh`"],
+    );
     bad("mu = 0.68", "x = 3\nmu = 0.68", &["cannot be called `x`"]);
     bad("mu = 0.68", "h = 3\nmu = 0.68", &["cannot be called `h`"]);
-    bad("depth = \"2*mu\"", "depth = \"2*muu\"", &["`parameters.depth`"]);
+    bad(
+        "depth = \"2*mu\"",
+        "depth = \"2*muu\"",
+        &["`parameters.depth`"],
+    );
 }
 
 #[test]
 fn options() {
-    bad("voxel_size = 0.25", "voxel_size = 0", &["`mpm.voxel_size`", "above 0", ":10:14"]);
+    bad(
+        "voxel_size = 0.25",
+        "voxel_size = 0",
+        &["`mpm.voxel_size`", "above 0", ":10:14"],
+    );
     bad("voxel_size = 0.25", "voxel_size = -1", &["above 0"]);
     bad("tolerance = 1e-4", "tolerance = -1", &["at least 0"]);
-    bad("tolerance = 1e-4", "relaxation = 2", &["above 0, at most 1"]);
-    bad("tolerance = 1e-4", "max_iterations = 1.5", &["a whole number"]);
-    bad("tolerance = 1e-4", "grid_type = \"spars\"", &["did you mean `sparse`?"]);
-    bad("tolerance = 1e-4", "warmstart_mode = \"gird\"", &["did you mean `grid`?"]);
-    bad("tolerance = 1e-4", "transfer_scheme = \"flip\"", &["`apic` or `pic`"]);
-    bad("tolerance = 1e-4", "integration_scheme = \"mpm\"", &["`pic` or `gimp`"]);
-    bad("tolerance = 1e-4", "collider_velocity_mode = \"up\"", &["`forward` or `backward`"]);
-    bad("tolerance = 1e-4", "critical_fraction = 1.5", &["from 0 to 1"]);
-    bad("tolerance = 1e-4", "max_active_cell_count = -2", &["whole number", "this is -2"]);
-    bad("tolerance = 1e-4", "velocity_basis = \"B4\"", &["`Q1`, `B2` or `B3`"]);
-    bad("tolerance = 1e-4", "velocity_basis = \"pic8\"", &["`Q1`, `B2` or `B3`"]);
-    bad("tolerance = 1e-4", "collider_basis = \"pic0\"", &["N particles a cell"]);
-    bad("strain_basis = \"P0\"", "strain_basis = \"P1\"", &["write P1d"]);
-    bad("strain_basis = \"P0\"", "strain_basis = \"Q2\"", &["`P0`, `P1d`, `Q1`, `Q1d` or `picN`"]);
-    bad("solver = \"gs\"", "solver = \"gss\"", &["did you mean `gs`?"]);
+    bad(
+        "tolerance = 1e-4",
+        "relaxation = 2",
+        &["above 0, at most 1"],
+    );
+    bad(
+        "tolerance = 1e-4",
+        "max_iterations = 1.5",
+        &["a whole number"],
+    );
+    bad(
+        "tolerance = 1e-4",
+        "grid_type = \"spars\"",
+        &["did you mean `sparse`?"],
+    );
+    bad(
+        "tolerance = 1e-4",
+        "warmstart_mode = \"gird\"",
+        &["did you mean `grid`?"],
+    );
+    bad(
+        "tolerance = 1e-4",
+        "transfer_scheme = \"flip\"",
+        &["`apic` or `pic`"],
+    );
+    bad(
+        "tolerance = 1e-4",
+        "integration_scheme = \"mpm\"",
+        &["`pic` or `gimp`"],
+    );
+    bad(
+        "tolerance = 1e-4",
+        "collider_velocity_mode = \"up\"",
+        &["`forward` or `backward`"],
+    );
+    bad(
+        "tolerance = 1e-4",
+        "critical_fraction = 1.5",
+        &["from 0 to 1"],
+    );
+    bad(
+        "tolerance = 1e-4",
+        "max_active_cell_count = -2",
+        &["whole number", "this is -2"],
+    );
+    bad(
+        "tolerance = 1e-4",
+        "velocity_basis = \"B4\"",
+        &["`Q1`, `B2` or `B3`"],
+    );
+    bad(
+        "tolerance = 1e-4",
+        "velocity_basis = \"pic8\"",
+        &["`Q1`, `B2` or `B3`"],
+    );
+    bad(
+        "tolerance = 1e-4",
+        "collider_basis = \"pic0\"",
+        &["N particles a cell"],
+    );
+    bad(
+        "strain_basis = \"P0\"",
+        "strain_basis = \"P1\"",
+        &["write P1d"],
+    );
+    bad(
+        "strain_basis = \"P0\"",
+        "strain_basis = \"Q2\"",
+        &["`P0`, `P1d`, `Q1`, `Q1d` or `picN`"],
+    );
+    bad(
+        "solver = \"gs\"",
+        "solver = \"gss\"",
+        &["did you mean `gs`?"],
+    );
     bad("solver = \"gs\"", "solver = []", &["at least one"]);
-    bad("solver = \"gs\"", "solver = \"cg\"", &["a linear solver knows no contact", ":12:10"]);
-    bad("solver = \"gs\"", "solver = [\"gs\", \"cg\"]", &["only be the first guess", ":12:10"]);
-    bad("gravity = [0, 0, \"-10\"]", "gravity = [0, 0]", &["a list of 3", "these are 2"]);
+    bad(
+        "solver = \"gs\"",
+        "solver = \"cg\"",
+        &["a linear solver knows no contact", ":12:10"],
+    );
+    bad(
+        "solver = \"gs\"",
+        "solver = [\"gs\", \"cg\"]",
+        &["only be the first guess", ":12:10"],
+    );
+    bad(
+        "gravity = [0, 0, \"-10\"]",
+        "gravity = [0, 0]",
+        &["a list of 3", "these are 2"],
+    );
     bad("gravity = [0, 0, \"-10\"]", "gravity = 9.81", &["a list"]);
 }
 
 #[test]
 fn materials() {
-    bad("friction = \"mu\"", "friction = -1", &["`materials.sand.friction`", "at least 0"]);
+    bad(
+        "friction = \"mu\"",
+        "friction = -1",
+        &["`materials.sand.friction`", "at least 0"],
+    );
     bad("friction = \"mu\"", "young_modulus = 0", &["above 0"]);
     bad("friction = \"mu\"", "poisson_ratio = 0.5", &["below 0.5"]);
     bad("friction = \"mu\"", "poisson_ratio = -1", &["above -1"]);
-    bad("friction = \"mu\"", "tensile_yield_ratio = 1.5", &["from 0 to 1"]);
+    bad(
+        "friction = \"mu\"",
+        "tensile_yield_ratio = 1.5",
+        &["from 0 to 1"],
+    );
     bad("friction = \"mu\"", "dilatancy = -0.5", &["from 0 to 1"]);
     bad("friction = \"mu\"", "viscosity = 1e39", &["at least 0"]);
-    bad("friction = \"mu\"", "fricton = 1", &["did you mean `friction`?"]);
-    bad("material = \"snow\"", "material = \"snoww\"", &["no material `snoww`", "did you mean `snow`?"]);
-    bad("material = \"snow\"", "", &["`particles` needs a value for `material`", "`sand` or `snow`"]);
+    bad(
+        "friction = \"mu\"",
+        "fricton = 1",
+        &["did you mean `friction`?"],
+    );
+    bad(
+        "material = \"snow\"",
+        "material = \"snoww\"",
+        &["no material `snoww`", "did you mean `snow`?"],
+    );
+    bad(
+        "material = \"snow\"",
+        "",
+        &[
+            "`particles` needs a value for `material`",
+            "`sand` or `snow`",
+        ],
+    );
 }
 
 #[test]
 fn particles() {
-    bad("shape = \"sphere\"", "shape = \"spher\"", &["did you mean `sphere`?"]);
-    bad("radius = 0.5\n", "", &["`particles` needs a value for `radius`"]);
-    bad("radius = 0.5\n", "radius = 0.5\nupper = [1, 1, 1]\n", &["does not belong to a sphere"]);
-    bad("upper = [1, 1, \"depth\"]", "upper = [1, 1, 0]", &["above the lower corner"]);
-    bad("upper = [1, 1, \"depth\"]", "upper = [1, 1, \"dept\"]", &["`particles.upper`"]);
-    bad("spacing = 0.1\n", "", &["needs `per_cell` or `spacing`", "for example"]);
-    bad("spacing = 0.1\n", "spacing = 0.1\nper_cell = 3\n", &["either `per_cell` or a `spacing`"]);
+    bad(
+        "shape = \"sphere\"",
+        "shape = \"spher\"",
+        &["did you mean `sphere`?"],
+    );
+    bad(
+        "radius = 0.5\n",
+        "",
+        &["`particles` needs a value for `radius`"],
+    );
+    bad(
+        "radius = 0.5\n",
+        "radius = 0.5\nupper = [1, 1, 1]\n",
+        &["does not belong to a sphere"],
+    );
+    bad(
+        "upper = [1, 1, \"depth\"]",
+        "upper = [1, 1, 0]",
+        &["above the lower corner"],
+    );
+    bad(
+        "upper = [1, 1, \"depth\"]",
+        "upper = [1, 1, \"dept\"]",
+        &["`particles.upper`"],
+    );
+    bad(
+        "spacing = 0.1\n",
+        "",
+        &["needs `per_cell` or `spacing`", "for example"],
+    );
+    bad(
+        "spacing = 0.1\n",
+        "spacing = 0.1\nper_cell = 3\n",
+        &["either `per_cell` or a `spacing`"],
+    );
     bad("spacing = 0.1\n", "spacing = 0\n", &["above 0"]);
-    bad("spacing = 0.1\n", "spacing = 1e-9\n", &["lattice points", "larger spacing"]);
+    bad(
+        "spacing = 0.1\n",
+        "spacing = 1e-9\n",
+        &["lattice points", "larger spacing"],
+    );
     bad("density = 400\n", "", &["needs a value for `density`"]);
     bad("density = 400\n", "density = -400\n", &["above 0"]);
-    bad("density = 400\n", "density = 400\njitter = 2\n", &["from 0 to 1"]);
-    bad("density = 400\n", "density = 400\nworld = 1\nworlds = 2\n", &["either one `world`"]);
-    bad("density = 400\n", "density = 400\ninitial_plastic_volume = 0\n", &["above 0"]);
-    bad("density = 400\n", "density = 400\nwhere = \"x[3]\"\n", &["x[0], x[1] and x[2]"]);
-    bad("density = 400\n", "density = 400\nwhere = \"x\"\n", &["this is a"]);
-    bad("density = 400\n", "density = 400\nwhere = \"n[0]\"\n", &["`particles.where`"]);
-    bad("density = 400\n", "density = 400\nvelocity = [0, 0]\n", &["a list of 3"]);
-    bad("density = 400\n", "density = 400\nvelocity = [\"1/(x[0] - x[0])\", 0, 0]\n", &["no value"]);
-    bad("kinematic = \"0.1 - x[2]\"", "kinematic = 3", &["true or false"]);
-    bad("particles = \"cube\"\n", "particles = \"kube\"\n", &["no cloud of particles `kube`"]);
-    bad("where = \"0.1 - x[2]\"\nvelocity = [1, 0, 0]", "where = \"-1\"\nvelocity = [1, 0, 0]", &["moves no particle"]);
-    bad("velocity = [1, 0, 0]\n", "", &["a motion needs a `velocity`"]);
-    bad("name = \"ball\"", "name = \"cube\"", &["two clouds of particles are called `cube`"]);
+    bad(
+        "density = 400\n",
+        "density = 400\njitter = 2\n",
+        &["from 0 to 1"],
+    );
+    bad(
+        "density = 400\n",
+        "density = 400\nworld = 1\nworlds = 2\n",
+        &["either one `world`"],
+    );
+    bad(
+        "density = 400\n",
+        "density = 400\ninitial_plastic_volume = 0\n",
+        &["above 0"],
+    );
+    bad(
+        "density = 400\n",
+        "density = 400\nwhere = \"x[3]\"\n",
+        &["x[0], x[1] and x[2]"],
+    );
+    bad(
+        "density = 400\n",
+        "density = 400\nwhere = \"x\"\n",
+        &["this is a"],
+    );
+    bad(
+        "density = 400\n",
+        "density = 400\nwhere = \"n[0]\"\n",
+        &["`particles.where`"],
+    );
+    bad(
+        "density = 400\n",
+        "density = 400\nvelocity = [0, 0]\n",
+        &["a list of 3"],
+    );
+    bad(
+        "density = 400\n",
+        "density = 400\nvelocity = [\"1/(x[0] - x[0])\", 0, 0]\n",
+        &["no value"],
+    );
+    bad(
+        "kinematic = \"0.1 - x[2]\"",
+        "kinematic = 3",
+        &["true or false"],
+    );
+    bad(
+        "particles = \"cube\"\n",
+        "particles = \"kube\"\n",
+        &["no cloud of particles `kube`"],
+    );
+    bad(
+        "where = \"0.1 - x[2]\"\nvelocity = [1, 0, 0]",
+        "where = \"-1\"\nvelocity = [1, 0, 0]",
+        &["moves no particle"],
+    );
+    bad(
+        "velocity = [1, 0, 0]\n",
+        "",
+        &["a motion needs a `velocity`"],
+    );
+    bad(
+        "name = \"ball\"",
+        "name = \"cube\"",
+        &["two clouds of particles are called `cube`"],
+    );
 }
 
 #[test]
 fn colliders() {
-    bad("shape = \"plane\"", "shape = \"plan\"", &["did you mean `plane`?"]);
-    bad("half = [0.5, 0.5, 0.5]", "half = [0.5, 0, 0.5]", &["above 0"]);
-    bad("half = [0.5, 0.5, 0.5]\n", "", &["`collider` needs a value for `half`"]);
-    bad("half = [0.5, 0.5, 0.5]", "half = [1, 1, 1]\nradius = 1", &["does not belong to a box"]);
+    bad(
+        "shape = \"plane\"",
+        "shape = \"plan\"",
+        &["did you mean `plane`?"],
+    );
+    bad(
+        "half = [0.5, 0.5, 0.5]",
+        "half = [0.5, 0, 0.5]",
+        &["above 0"],
+    );
+    bad(
+        "half = [0.5, 0.5, 0.5]\n",
+        "",
+        &["`collider` needs a value for `half`"],
+    );
+    bad(
+        "half = [0.5, 0.5, 0.5]",
+        "half = [1, 1, 1]\nradius = 1",
+        &["does not belong to a box"],
+    );
     bad("axis = [0, 1, 0]", "axis = [0, 0, 0]", &["no length"]);
     bad("degrees = 45", "degree = 45", &["did you mean `degrees`?"]);
-    bad("body = \"kinematic\"", "body = \"dynamic\"", &["needs a value for `mass`"]);
-    bad("body = \"kinematic\"", "body = \"dynamic\"\nmass = -1", &["above 0"]);
-    bad("body = \"kinematic\"\n", "", &["a static collider has no velocity"]);
-    bad("body = \"kinematic\"", "body = \"kinematic\"\nmass = 1", &["only a dynamic body"]);
+    bad(
+        "body = \"kinematic\"",
+        "body = \"dynamic\"",
+        &["needs a value for `mass`"],
+    );
+    bad(
+        "body = \"kinematic\"",
+        "body = \"dynamic\"\nmass = -1",
+        &["above 0"],
+    );
+    bad(
+        "body = \"kinematic\"\n",
+        "",
+        &["a static collider has no velocity"],
+    );
+    bad(
+        "body = \"kinematic\"",
+        "body = \"kinematic\"\nmass = 1",
+        &["only a dynamic body"],
+    );
     bad("friction = 0.5\n", "friction = -0.5\n", &["at least 0"]);
-    bad("friction = 0.5\n", "friction = 0.5\nfile = \"a.obj\"\n", &["does not belong to a plane"]);
-    bad("shape = \"plane\"", "shape = \"mesh\"\nfile = \"a.obj\"", &["an existing file", "a.obj"]);
+    bad(
+        "friction = 0.5\n",
+        "friction = 0.5\nfile = \"a.obj\"\n",
+        &["does not belong to a plane"],
+    );
+    bad(
+        "shape = \"plane\"",
+        "shape = \"mesh\"\nfile = \"a.obj\"",
+        &["an existing file", "a.obj"],
+    );
     bad(
         "shape = \"plane\"",
         "shape = \"revolved\"\nprofile = [[0, 0], [0, 1], [1, 0]]",
         &["counter-clockwise", "these go clockwise"],
     );
-    bad("shape = \"plane\"", "shape = \"revolved\"\nprofile = [[0, 0], [1, 0]]", &["at least 3"]);
+    bad(
+        "shape = \"plane\"",
+        "shape = \"revolved\"\nprofile = [[0, 0], [1, 0]]",
+        &["at least 3"],
+    );
     bad(
         "shape = \"plane\"",
         "shape = \"heightfield\"\nsize = [1, 1]\nsamples = [1, 2]\nheight = 0",
         &["from 2 to"],
     );
-    bad("name = \"block\"", "name = \"ground\"", &["two colliders are called `ground`"]);
+    bad(
+        "name = \"block\"",
+        "name = \"ground\"",
+        &["two colliders are called `ground`"],
+    );
 }
 
 #[test]
 fn emitters_and_kill_zones() {
     bad("speed = 2\n", "", &["`emitter` needs a value for `speed`"]);
-    bad("speed = 2\n", "speed = 2\nmass_per_second = 1e9\n", &["at most", "full stream"]);
-    bad("speed = 2\n", "speed = 2\nfrom = 2\nuntil = 1\n", &["not before `from`"]);
+    bad(
+        "speed = 2\n",
+        "speed = 2\nmass_per_second = 1e9\n",
+        &["at most", "full stream"],
+    );
+    bad(
+        "speed = 2\n",
+        "speed = 2\nfrom = 2\nuntil = 1\n",
+        &["not before `from`"],
+    );
     bad(
         "speed = 2\n",
         "speed = 2\nmass_per_second = 1\nparticles_per_second = 1\n",
         &["either `particles_per_second`"],
     );
-    bad("normal = [0, 0, 1]", "", &["`kill` needs a value for `normal`"]);
-    bad("normal = [0, 0, 1]", "normal = [0, 0, 1]\nlower = [0, 0, 0]", &["either a box"]);
+    bad(
+        "normal = [0, 0, 1]",
+        "",
+        &["`kill` needs a value for `normal`"],
+    );
+    bad(
+        "normal = [0, 0, 1]",
+        "normal = [0, 0, 1]\nlower = [0, 0, 0]",
+        &["either a box"],
+    );
 }
 
 #[test]
 fn probes_checks_and_output() {
-    bad("quantity = \"max\"", "quantity = \"maxx\"", &["did you mean `max`?"]);
-    bad("quantity = \"max\"\nalong = [0, 0, 1]", "quantity = \"max\"", &["needs a value for `along`"]);
-    bad("quantity = \"max\"", "quantity = \"mass\"", &["`probe.along` does not belong to `mass`"]);
+    bad(
+        "quantity = \"max\"",
+        "quantity = \"maxx\"",
+        &["did you mean `max`?"],
+    );
+    bad(
+        "quantity = \"max\"\nalong = [0, 0, 1]",
+        "quantity = \"max\"",
+        &["needs a value for `along`"],
+    );
+    bad(
+        "quantity = \"max\"",
+        "quantity = \"mass\"",
+        &["`probe.along` does not belong to `mass`"],
+    );
     bad(
         "quantity = \"max\"\nalong = [0, 0, 1]",
         "quantity = \"force\"\ncollider = \"grund\"",
@@ -383,17 +673,33 @@ fn probes_checks_and_output() {
         "quantity = \"quantile\"\nalong = [0, 0, 1]\nquantile = 2",
         &["from 0 to 1"],
     );
-    bad("quantity = \"max\"", "component = \"z\"\nquantity = \"max\"", &["has no components"]);
+    bad(
+        "quantity = \"max\"",
+        "component = \"z\"\nquantity = \"max\"",
+        &["has no components"],
+    );
     bad(
         "quantity = \"min\"\nalong = [0, 0, 1]",
         "quantity = \"momentum\"",
         &["needs a `component`"],
     );
     bad("at_least = -0.25", "", &["a check needs `at_least`"]);
-    bad("at_least = -0.25", "at_least = 1\nat_most = 0", &["not below `at_least`"]);
+    bad(
+        "at_least = -0.25",
+        "at_least = 1\nat_most = 0",
+        &["not below `at_least`"],
+    );
     bad("frames = 5", "frames = -5", &["whole number"]);
-    bad("\"pressure\"]", "\"presure\"]", &["did you mean `pressure`?"]);
-    bad("color = \"speed\"", "color = \"sped\"", &["did you mean `speed`?"]);
+    bad(
+        "\"pressure\"]",
+        "\"presure\"]",
+        &["did you mean `pressure`?"],
+    );
+    bad(
+        "color = \"speed\"",
+        "color = \"sped\"",
+        &["did you mean `speed`?"],
+    );
     bad("color = \"speed\"", "every = \"all\"", &["whole number"]);
 }
 
@@ -406,11 +712,11 @@ fn what_a_scene_needs() {
     };
     let shown = cut("[materials.sand]", "[[particles]]");
     assert!(shown.contains("the case has no [materials]"), "{shown}");
-    let shown = faults(
-        "steps = 1\ndt = 1\n[mpm]\n[materials.a]\n",
-        &[],
+    let shown = faults("steps = 1\ndt = 1\n[mpm]\n[materials.a]\n", &[]);
+    assert!(
+        shown.contains("neither [[particles]] nor an [[emitter]]"),
+        "{shown}"
     );
-    assert!(shown.contains("neither [[particles]] nor an [[emitter]]"), "{shown}");
 }
 
 #[test]
@@ -427,7 +733,13 @@ fn all_mistakes_are_shown_at_once() {
 
 #[test]
 fn hostile_texts_are_errors() {
-    for text in ["mpm = 3", "[[mpm]]", "[mpm]\n[small]", "[mpm]\nsmall = 3", "[mpm]\nparticles = 3"] {
+    for text in [
+        "mpm = 3",
+        "[[mpm]]",
+        "[mpm]\n[small]",
+        "[mpm]\nsmall = 3",
+        "[mpm]\nparticles = 3",
+    ] {
         assert!(faults(text, &[]).starts_with("error:"), "{text}");
     }
     // Any prefix of a good scene ends in an error or a scene, never a panic.

@@ -59,7 +59,11 @@ fn full_scenes_have_their_particles() {
         ("twoway_coupling.toml", 453_871),
         ("sand_cube_on_plane.toml", 1728),
     ] {
-        assert_eq!(particles(&read(name, &[("steps", "0")], false)), count, "{name}");
+        assert_eq!(
+            particles(&read(name, &[("steps", "0")], false)),
+            count,
+            "{name}"
+        );
     }
     // These depend on curved boundaries.
     let near = |name: &str, count: f64, error: f64| {

@@ -186,7 +186,10 @@ fn json_is_one_object_with_the_promised_keys() {
     ] {
         assert!(json.get(key).is_some(), "no {key} in {json}");
     }
-    assert_eq!((json["steps"].as_u64(), json["threads"].as_u64()), (Some(12), Some(2)));
+    assert_eq!(
+        (json["steps"].as_u64(), json["threads"].as_u64()),
+        (Some(12), Some(2))
+    );
     let steps: Vec<&String> = json["rss_mib"].as_object().unwrap().keys().collect();
     assert_eq!(steps, ["10", "12"]);
     assert!(json["seconds"]["solve"].is_number());
@@ -202,10 +205,22 @@ fn files_are_where_they_are_said_to_be() {
     let run = Run::new(SCENE);
     let (code, text, err) = run.run("out", &[]);
     assert_eq!(code, 0, "{err}");
-    for word in ["4 frames: out/a.pvd", "3 grids: out/a_grid.pvd", "out/probes.csv"] {
+    for word in [
+        "4 frames: out/a.pvd",
+        "3 grids: out/a_grid.pvd",
+        "out/probes.csv",
+    ] {
         assert!(err.contains(word), "{word} is not in:\n{err}");
     }
-    for word in ["dropped", "median", "live", "pooled", "resident", "at step 10", "results in out"] {
+    for word in [
+        "dropped",
+        "median",
+        "live",
+        "pooled",
+        "resident",
+        "at step 10",
+        "results in out",
+    ] {
         assert!(text.contains(word), "{word} is not in:\n{text}");
     }
     for step in [0, 4, 8, 12] {
@@ -228,19 +243,31 @@ fn files_are_where_they_are_said_to_be() {
 fn a_resumed_run_has_the_same_bits() {
     let run = Run::new(SCENE);
     let whole = run.json("whole", &[]);
-    run.json("part", &["--set", "steps=7", "--set", "output.checkpoint=7"]);
+    run.json(
+        "part",
+        &["--set", "steps=7", "--set", "output.checkpoint=7"],
+    );
     let resumed = run.json("part", &["--resume"]);
     assert_eq!(whole["reports"], resumed["reports"]);
     assert_eq!(whole["particles"], resumed["particles"]);
     for file in ["probes.csv", "a_000012.vtp", "a_grid_000012.vtu"] {
-        let (a, b) = (bytes(&run.out("whole").join(file)), bytes(&run.out("part").join(file)));
+        let (a, b) = (
+            bytes(&run.out("whole").join(file)),
+            bytes(&run.out("part").join(file)),
+        );
         assert!(a == b, "{file} differs");
     }
     // The last checkpoints, written after step 10 by both, hold the same.
     let checkpoint = |folder: &str| bytes(&run.out(folder).join("a.checkpoint"));
-    assert!(checkpoint("whole") == checkpoint("part"), "checkpoints differ");
+    assert!(
+        checkpoint("whole") == checkpoint("part"),
+        "checkpoints differ"
+    );
     // Both lists have every frame.
-    assert_eq!(bytes(&run.out("whole/a.pvd")), bytes(&run.out("part/a.pvd")));
+    assert_eq!(
+        bytes(&run.out("whole/a.pvd")),
+        bytes(&run.out("part/a.pvd"))
+    );
 }
 
 #[test]
@@ -258,14 +285,20 @@ fn a_checkpoint_of_another_scene_is_refused() {
     let run = Run::new(SCENE);
     let (code, _, err) = run.run("out", &["--resume"]);
     assert_eq!(code, 1);
-    assert!(err.contains("there is no checkpoint out/a.checkpoint"), "{err}");
+    assert!(
+        err.contains("there is no checkpoint out/a.checkpoint"),
+        "{err}"
+    );
     run.json("out", &["--set", "steps=5"]);
     let (code, _, err) = run.run("out", &["--resume", "--set", "materials.sand.friction=0.5"]);
     assert_eq!(code, 1);
     assert!(err.contains("`materials.sand.friction = 0.6`"), "{err}");
     assert!(err.contains("`materials.sand.friction = 0.5`"), "{err}");
     // More steps and other outputs are fine.
-    run.json("out", &["--resume", "--set", "steps=8", "--set", "output.frames=1"]);
+    run.json(
+        "out",
+        &["--resume", "--set", "steps=8", "--set", "output.frames=1"],
+    );
     // A damaged file is an error, not a run.
     let path = run.out("out/a.checkpoint");
     let mut damaged = bytes(&path);
@@ -280,7 +313,14 @@ fn a_checkpoint_of_another_scene_is_refused() {
 #[test]
 fn ctrl_c_ends_a_step_and_writes_a_checkpoint() {
     let run = Run::new(SCENE);
-    let long = ["--set", "steps=1000000", "--set", "output.checkpoint=0", "--set", "output.frames=0"];
+    let long = [
+        "--set",
+        "steps=1000000",
+        "--set",
+        "output.checkpoint=0",
+        "--set",
+        "output.frames=0",
+    ];
     let mut child = run
         .command("out", &long)
         .stdout(Stdio::piped())
@@ -321,7 +361,10 @@ fn checks_that_do_not_hold_fail_the_run() {
     let run = Run::new(&text);
     let (code, out, err) = run.run("out", &["--set", "steps=2"]);
     assert_eq!(code, 1);
-    assert!(err.contains("checks that do not hold: `all numbers are finite`"), "{err}");
+    assert!(
+        err.contains("checks that do not hold: `all numbers are finite`"),
+        "{err}"
+    );
     assert!(out.contains("FAILS: 1 ≤ 0"), "{out}");
     // The results are there all the same.
     assert!(run.out("out/summary.json").exists());
@@ -334,7 +377,14 @@ fn memory_lines_come_every_hundred_steps_and_memory_is_flat() {
     let end = SCENE.find("[[collider]]").unwrap();
     let text = format!("{}{}", &SCENE[..start], &SCENE[end..]);
     let run = Run::new(&text);
-    let settings = ["--set", "steps=600", "--set", "output.frames=0", "--set", "output.grid=0"];
+    let settings = [
+        "--set",
+        "steps=600",
+        "--set",
+        "output.frames=0",
+        "--set",
+        "output.grid=0",
+    ];
     let (code, _, err) = run.run(
         "out",
         &[&settings[..], &["--memory", "--set", "output.checkpoint=0"]].concat(),
@@ -346,7 +396,10 @@ fn memory_lines_come_every_hundred_steps_and_memory_is_flat() {
         let (_, rest) = line.split_once(before).unwrap();
         rest.split_once(after).unwrap().0.parse().unwrap()
     };
-    let resident: Vec<f64> = lines.iter().map(|l| number(l, "resident ", " MiB")).collect();
+    let resident: Vec<f64> = lines
+        .iter()
+        .map(|l| number(l, "resident ", " MiB"))
+        .collect();
     for mib in &resident[1..] {
         assert!((mib - resident[1]).abs() <= 1.0, "{resident:?}");
     }
@@ -364,7 +417,10 @@ fn flags_of_scenes_are_refused_elsewhere() {
             .unwrap();
         let (code, _, err) = text_of(output);
         assert_eq!(code, 1);
-        assert!(err.contains(&format!("{flag} is for scenes of material points")), "{err}");
+        assert!(
+            err.contains(&format!("{flag} is for scenes of material points")),
+            "{err}"
+        );
     }
 }
 

@@ -36,12 +36,8 @@ impl Driven {
         let center: [f64; 3] = std::array::from_fn(|d| m.center[d] + time * m.velocity[d]);
         let axis = if speed > 0.0 { w } else { [0.0, 0.0, 1.0] };
         let turn = Pose::turned(center, axis, speed * time);
-        let gradient = [
-            [0.0, -w[2], w[1]],
-            [w[2], 0.0, -w[0]],
-            [-w[1], w[0], 0.0],
-        ]
-        .map(|row| row.map(|c| c as f32));
+        let gradient = [[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]]
+            .map(|row| row.map(|c| c as f32));
         for (&i, rest) in self.index.iter().zip(&self.rest) {
             let i = i as usize;
             let arm = std::array::from_fn(|d| rest[d] - m.center[d]);
@@ -88,7 +84,9 @@ pub(super) fn state(scene: &Scene) -> Result<State, Diagnostics> {
         .iter()
         .map(|cloud| sample(cloud).map_err(&mut keep).ok())
         .collect();
-    let (particles, cloud) = gather(scene, &clouds).map_err(&mut keep).unwrap_or_default();
+    let (particles, cloud) = gather(scene, &clouds)
+        .map_err(&mut keep)
+        .unwrap_or_default();
     let driven = driven(scene, &particles, &cloud, &mut keep);
     let colliders = colliders(scene, &mut keep);
     let emitters = scene.emitters.iter().filter_map(|e| {
@@ -101,7 +99,10 @@ pub(super) fn state(scene: &Scene) -> Result<State, Diagnostics> {
             scene::Zone::Box { lower, upper } => Zone::Box { lower, upper },
             scene::Zone::Below { point, normal } => Zone::Below { point, normal },
         };
-        KillZone::new(zone).map_err(at(&k.at)).map_err(&mut keep).ok()
+        KillZone::new(zone)
+            .map_err(at(&k.at))
+            .map_err(&mut keep)
+            .ok()
     });
     let kills = kills.collect();
     let state = colliders.map(|(colliders, bodies)| {
@@ -203,7 +204,11 @@ fn sample(cloud: &Cloud) -> Result<Particles, Diagnostic> {
 }
 
 fn values(formula: &PointFormula, points: &[[f64; 3]]) -> Result<Vec<f64>, Diagnostic> {
-    let fault = |reason| Diagnostic::new("this formula has no value").at(&formula.at).label(reason);
+    let fault = |reason| {
+        Diagnostic::new("this formula has no value")
+            .at(&formula.at)
+            .label(reason)
+    };
     formula.evaluate(points).map_err(fault)
 }
 
@@ -257,7 +262,11 @@ fn driven(
 ) -> Vec<Driven> {
     let mut all = Vec::new();
     for motion in &scene.motions {
-        let of_cloud = |i: &u32| motion.cloud.is_none_or(|c| usize::from(cloud[*i as usize]) == c);
+        let of_cloud = |i: &u32| {
+            motion
+                .cloud
+                .is_none_or(|c| usize::from(cloud[*i as usize]) == c)
+        };
         let mut index: Vec<u32> = (0..particles.len() as u32).filter(of_cloud).collect();
         let place = |i: &u32| particles.position[*i as usize];
         if let Some(formula) = &motion.selection {
@@ -306,9 +315,7 @@ fn mesh(path: &Path, position: [f64; 3], scale: f64) -> Result<Mesh, String> {
     let read = match ending.to_ascii_lowercase().as_str() {
         "obj" => weft_io::obj::read(path).map_err(|e| e.to_string())?,
         "ply" => weft_io::ply::read(path).map_err(|e| e.to_string())?,
-        "stl" => {
-            weft_io::stl::read(path, weft_io::stl::Weld::Equal).map_err(|e| e.to_string())?
-        }
+        "stl" => weft_io::stl::read(path, weft_io::stl::Weld::Equal).map_err(|e| e.to_string())?,
         _ => {
             return Err(format!(
                 "the file is called {}; surfaces are read from .obj, .ply and .stl",
@@ -322,7 +329,8 @@ fn mesh(path: &Path, position: [f64; 3], scale: f64) -> Result<Mesh, String> {
             .nodes
             .iter()
             .map(|x| std::array::from_fn(|d| position[d] + scale * x[d]));
-        read.move_vertices(moved.collect()).map_err(|e| e.to_string())?;
+        read.move_vertices(moved.collect())
+            .map_err(|e| e.to_string())?;
     }
     Ok(read)
 }
@@ -362,10 +370,7 @@ fn revolved(profile: &[[f64; 2]], segments: usize) -> Result<Mesh, String> {
 }
 
 /// The colliders, and the body of each.
-fn colliders(
-    scene: &Scene,
-    keep: &mut impl FnMut(Diagnostic),
-) -> Option<(Colliders, Vec<usize>)> {
+fn colliders(scene: &Scene, keep: &mut impl FnMut(Diagnostic)) -> Option<(Colliders, Vec<usize>)> {
     let made = Colliders::new(scene.config.voxel_size).map_err(at(&scene.mpm));
     let mut all = made.map_err(&mut *keep).ok()?;
     let mut bodies = Vec::new();
@@ -428,7 +433,9 @@ fn collider(wanted: &scene::Collider, all: &mut Colliders) -> Result<usize, Diag
             } => Body::dynamic(pose, mass, capsule_inertia(*radius, *half_length, mass)),
             _ => {
                 let fault = Diagnostic::new("a dynamic body is a box, a sphere or a capsule");
-                return Err(fault.at(&wanted.at).note("of other shapes the inertia is not known"));
+                return Err(fault
+                    .at(&wanted.at)
+                    .note("of other shapes the inertia is not known"));
             }
         },
     };
@@ -472,8 +479,8 @@ fn capsule_inertia(radius: f64, half_length: f64, mass: f64) -> [[f64; 3]; 3] {
     let axial = cylinder * r2 / 2.0 + ball * 0.4 * r2;
     // Each half ball: about its flat face 2/5 r², whose centre is l/2 away from the middle; the
     // centre of mass is 3/8 r beyond the face.
-    let across = cylinder * (r2 / 4.0 + l * l / 12.0)
-        + ball * (0.4 * r2 + l * l / 4.0 + 0.375 * l * radius);
+    let across =
+        cylinder * (r2 / 4.0 + l * l / 12.0) + ball * (0.4 * r2 + l * l / 4.0 + 0.375 * l * radius);
     [[across, 0.0, 0.0], [0.0, across, 0.0], [0.0, 0.0, axial]]
 }
 
@@ -522,7 +529,10 @@ mod tests {
             let surface = Surface::new(&mesh).unwrap();
             // The area of a regular polygon in the unit circle.
             let area = 0.5 * n as f64 * (std::f64::consts::TAU / n as f64).sin();
-            assert!((surface.volume() - volume * area).abs() < 1e-12, "{profile:?}");
+            assert!(
+                (surface.volume() - volume * area).abs() < 1e-12,
+                "{profile:?}"
+            );
             assert_eq!(mesh.topology().cell_count() % n, 0);
         }
     }

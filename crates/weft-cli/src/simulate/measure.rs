@@ -96,9 +96,8 @@ fn particles<'s>(q: &'s Quantity, state: &'s State) -> impl Iterator<Item = usiz
         p.flags[i] & ACTIVE != 0
             && x.iter().all(|c| c.is_finite())
             && q.cloud.is_none_or(|c| usize::from(state.cloud[i]) == c)
-            && q.within.is_none_or(|(lower, upper)| {
-                (0..3).all(|d| lower[d] <= x[d] && x[d] <= upper[d])
-            })
+            && q.within
+                .is_none_or(|(lower, upper)| (0..3).all(|d| lower[d] <= x[d] && x[d] <= upper[d]))
     })
 }
 
@@ -132,11 +131,15 @@ fn number(q: &Quantity, state: &State, config: &Config) -> f64 {
     use QuantityKind::*;
     let p = &state.particles;
     let all = || particles(q, state);
-    let square = |i: usize| p.velocity[i].iter().map(|c| f64::from(*c).powi(2)).sum::<f64>();
+    let square = |i: usize| {
+        p.velocity[i]
+            .iter()
+            .map(|c| f64::from(*c).powi(2))
+            .sum::<f64>()
+    };
     let along = |i: usize, n: [f64; 3]| (0..3).map(|d| n[d] * p.position[i][d]).sum::<f64>();
     let kinetic = |i: usize| 0.5 * f64::from(p.mass[i]) * square(i);
-    let potential =
-        |i: usize| -f64::from(p.mass[i]) * along(i, gravity(config, p.world[i]));
+    let potential = |i: usize| -f64::from(p.mass[i]) * along(i, gravity(config, p.world[i]));
     match q.kind {
         Count => all().count() as f64,
         Mass => all().map(|i| f64::from(p.mass[i])).sum(),

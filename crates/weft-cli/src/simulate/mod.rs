@@ -7,7 +7,7 @@ mod build;
 mod checkpoint;
 mod measure;
 mod output;
-mod stand_in;
+mod saved;
 mod summary;
 
 use crate::diagnose::{Diagnostic, Diagnostics};
@@ -18,14 +18,13 @@ use crate::summary::{Ordered, VERSION};
 use build::Driven;
 use measure::Balance;
 use output::Outputs;
-use stand_in::{Solver, StepReport};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use weft::memory::Pool;
 use weft_mpm::collider::Colliders;
 use weft_mpm::emit::{Emitter, KillZone};
-use weft_mpm::{MpmError, Particles};
+use weft_mpm::{MpmError, Particles, Solver, StepReport};
 
 pub use summary::{CheckResult, MpmSummary};
 
@@ -189,19 +188,9 @@ struct Record {
     step_seconds: Vec<f64>,
     sweeps: Vec<usize>,
     last: StepReport,
-    phases: [f64; 7],
+    phases: Ordered<f64>,
     rss: Ordered<f64>,
 }
-
-const PHASES: [&str; 7] = [
-    "grid",
-    "colliders",
-    "momentum",
-    "elasticity",
-    "strain",
-    "solve",
-    "update",
-];
 
 impl Record {
     fn add(&mut self, report: &StepReport, seconds: f64) {
@@ -209,18 +198,8 @@ impl Record {
             .get_or_insert_with(|| self.start.elapsed().as_secs_f64());
         self.step_seconds.push(seconds);
         self.sweeps.push(report.sweeps);
-        let s = &report.seconds;
-        let parts = [
-            s.grid,
-            s.colliders,
-            s.momentum,
-            s.elasticity,
-            s.strain,
-            s.solve,
-            s.update,
-        ];
-        for (sum, part) in self.phases.iter_mut().zip(parts) {
-            *sum += part;
+        for (name, seconds) in report.seconds.all() {
+            *self.phases.entry(name) += seconds;
         }
         self.last = *report;
     }
@@ -265,7 +244,7 @@ pub fn run(scene: &Scene, options: &SimulateOptions) -> anyhow::Result<Done> {
         step_seconds: Vec::with_capacity(left.min(1 << 20)),
         sweeps: Vec::with_capacity(left.min(1 << 20)),
         last: StepReport::default(),
-        phases: [0.0; 7],
+        phases: Ordered::default(),
         rss: Ordered::default(),
     };
     let set_up = start.elapsed().as_secs_f64();
@@ -301,7 +280,9 @@ pub fn run(scene: &Scene, options: &SimulateOptions) -> anyhow::Result<Done> {
             }
         }
         if interrupted {
-            progress.line(&format!("stopped after step {step}; a checkpoint is written"));
+            progress.line(&format!(
+                "stopped after step {step}; a checkpoint is written"
+            ));
             break;
         }
     }
@@ -316,8 +297,8 @@ pub fn run(scene: &Scene, options: &SimulateOptions) -> anyhow::Result<Done> {
     progress.finish();
     let mut seconds = Ordered::default();
     seconds.insert("set-up", set_up);
-    for (name, sum) in PHASES.iter().zip(record.phases) {
-        seconds.insert(name, sum);
+    for (name, sum) in record.phases.iter() {
+        seconds.insert(name, *sum);
     }
     seconds.insert("output", seconds_output);
     let summary = MpmSummary {
@@ -347,11 +328,7 @@ pub fn run(scene: &Scene, options: &SimulateOptions) -> anyhow::Result<Done> {
 }
 
 /// One step: particles come and go, material, bodies.
-fn advance(
-    scene: &Scene,
-    state: &mut State,
-    solver: &mut Solver,
-) -> anyhow::Result<StepReport> {
+fn advance(scene: &Scene, state: &mut State, solver: &mut Solver) -> anyhow::Result<StepReport> {
     let dt = scene.dt;
     let failed = |state: &State| {
         let step = state.step + 1;
@@ -400,10 +377,7 @@ fn advance(
 fn measured(
     scene: &Scene,
     state: &State,
-) -> (
-    Ordered<crate::summary::ReportValue>,
-    Ordered<CheckResult>,
-) {
+) -> (Ordered<crate::summary::ReportValue>, Ordered<CheckResult>) {
     let mut reports = Ordered::default();
     for probe in &scene.probes {
         let value = measure::measure(&probe.quantity, state, &scene.config, scene.dt);
@@ -457,11 +431,13 @@ fn timed(work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<f64> {
 
 /// Bytes in use: the state, the solver, and buffers of the pool.
 fn live_bytes(state: &State, solver: &Solver) -> usize {
-    state.bytes() + solver.bytes() + Pool::default_pool().stats().live_bytes
+    state.bytes() + saved::bytes(solver) + Pool::default_pool().stats().live_bytes
 }
 
 fn memory_line(step: usize, live: usize) -> String {
     let pooled = Pool::default_pool().stats().pooled_bytes;
     let resident = resident::rss_mib().map_or("unknown".to_string(), |mib| format!("{mib:.2}"));
-    format!("memory: step {step}, live {live} bytes, pooled {pooled} bytes, resident {resident} MiB")
+    format!(
+        "memory: step {step}, live {live} bytes, pooled {pooled} bytes, resident {resident} MiB"
+    )
 }

@@ -1,15 +1,17 @@
 //! Files of a run: particle frames, pictures, grid fields, and the table of the probes.
 
 use super::{State, measure};
-use crate::scene::{Color, Field, Scene};
+use crate::scene::{Color, Field, Scene, Shape};
 use crate::summary::ReportValue;
 use anyhow::Context;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use weft_io::picture::{self, Body, Picture, View};
 use weft_io::vtp::Cloud;
-use weft_io::vtu::{Encoding, Series, VtuArray, Voxels};
+use weft_io::vtu::{Encoding, Series, Voxels, VtuArray};
+use weft_mpm::collider::{GROUND as GROUND_BODY, Pose};
 
 /// Pressure of a stress (compression positive) in the orthonormal map, whose first component is
 /// p √(3/2).
@@ -39,6 +41,8 @@ pub(super) struct Outputs {
     grid_count: usize,
     picture_count: usize,
     row: String,
+    /// What pictures show, by its least and greatest corner.
+    window: Option<[[f64; 3]; 2]>,
 }
 
 impl Outputs {
@@ -64,6 +68,7 @@ impl Outputs {
             grid_count: 0,
             picture_count: 0,
             row: String::new(),
+            window: None,
         })
     }
 
@@ -104,7 +109,11 @@ impl Outputs {
         let name = &self.name;
         let mut lines = Vec::new();
         if self.frame_count > 0 {
-            lines.push(format!("{} frames: {}", self.frame_count, place(&format!("{name}.pvd"))));
+            lines.push(format!(
+                "{} frames: {}",
+                self.frame_count,
+                place(&format!("{name}.pvd"))
+            ));
         }
         if self.grid_count > 0 {
             let path = place(&format!("{name}_grid.pvd"));
@@ -131,7 +140,12 @@ impl Outputs {
         };
         self.row.clear();
         // Writing to a text cannot fail.
-        let _ = write!(self.row, "{},{:?}", state.step, state.step as f64 * scene.dt);
+        let _ = write!(
+            self.row,
+            "{},{:?}",
+            state.step,
+            state.step as f64 * scene.dt
+        );
         for probe in &scene.probes {
             match measure::measure(&probe.quantity, state, &scene.config, scene.dt) {
                 ReportValue::Number(value) => {
@@ -154,7 +168,8 @@ impl Outputs {
         let p = &state.particles;
         let path = self.file(state.step, "", "vtp");
         let has = |field| scene.output.fields.contains(&field);
-        let when = |field, make: &dyn Fn() -> Vec<f32>| if has(field) { make() } else { Vec::new() };
+        let when =
+            |field, make: &dyn Fn() -> Vec<f32>| if has(field) { make() } else { Vec::new() };
         let pressures = when(Field::Pressure, &|| {
             p.stress.iter().map(|s| pressure(s) as f32).collect()
         });
@@ -226,13 +241,152 @@ impl Outputs {
         Ok(())
     }
 
-    fn write_picture(&mut self, _scene: &Scene, _state: &State) -> anyhow::Result<()> {
+    /// Particles in colours, and colliders that are boxes, balls or level ground. All pictures of
+    /// a run show the same part of space.
+    fn write_picture(&mut self, scene: &Scene, state: &State) -> anyhow::Result<()> {
+        let Some(wanted) = &scene.output.picture else {
+            return Ok(());
+        };
+        let p = &state.particles;
+        let window = *self.window.get_or_insert_with(|| window(&p.position));
+        let values = colors(wanted.color, state);
+        let radius = p.radius.iter().copied().fold(f32::INFINITY, f32::min);
+        let bodies = bodies(scene, state, window)?;
+        let time = state.step as f64 * scene.dt;
+        let title = scene.title.as_deref().unwrap_or(&self.name);
+        let up = match wanted.view {
+            [0.0, 0.0, _] => [0.0, 1.0, 0.0],
+            _ => upward(scene),
+        };
+        let mut picture = Picture::new(wanted.size[0], wanted.size[1])
+            .title(format!("{title}, {time:.3} s"))
+            .label(wanted.color.label())
+            .view(View::From {
+                toward: wanted.view,
+                up,
+            })
+            .window(window[0], window[1])
+            .particles(picture::Particles {
+                positions: &p.position,
+                radius: if radius.is_finite() {
+                    f64::from(radius)
+                } else {
+                    0.0
+                },
+                color: picture::Color::Values(&values),
+            });
+        for body in &bodies {
+            picture = picture.body(body);
+        }
+        let balls = balls(scene, state);
+        for (center, radius) in &balls {
+            picture = picture.particles(picture::Particles {
+                positions: std::slice::from_ref(center),
+                radius: *radius,
+                color: picture::Color::Plain(COLLIDER),
+            });
+        }
+        picture.write_png(self.file(state.step, "", "png"))?;
+        self.picture_count += 1;
         Ok(())
     }
 }
 
+/// The upward direction: against gravity.
+fn upward(scene: &Scene) -> [f64; 3] {
+    let g = measure::gravity(&scene.config, 0);
+    // Gravity that is tilted a little still looks best with z up.
+    let axis = (0..3).max_by(|&a, &b| g[a].abs().total_cmp(&g[b].abs()));
+    let mut up = [0.0, 0.0, 0.0];
+    match axis {
+        Some(d) if g[d] != 0.0 => up[d] = -g[d].signum(),
+        _ => up[2] = 1.0,
+    }
+    up
+}
+
+/// A box about the first particles with room around them.
+fn window(positions: &[[f64; 3]]) -> [[f64; 3]; 2] {
+    let finite = positions.iter().filter(|x| x.iter().all(|c| c.is_finite()));
+    let mut low = [f64::INFINITY; 3];
+    let mut high = [f64::NEG_INFINITY; 3];
+    for x in finite {
+        for d in 0..3 {
+            low[d] = low[d].min(x[d]);
+            high[d] = high[d].max(x[d]);
+        }
+    }
+    if low[0] > high[0] {
+        return [[-1.0; 3], [1.0; 3]];
+    }
+    let extent = (0..3).map(|d| high[d] - low[d]).fold(0.0, f64::max);
+    let room = 0.5 * extent.max(1e-6);
+    [low.map(|c| c - room), high.map(|c| c + room)]
+}
+
+/// Colours of colliders.
+const COLLIDER: [u8; 3] = [150, 160, 175];
+const GROUND_SQUARES: [[u8; 3]; 2] = [[222, 224, 228], [206, 209, 214]];
+
+/// Centres and radii of colliders that are balls.
+fn balls(scene: &Scene, state: &State) -> Vec<([f64; 3], f64)> {
+    let all = scene.colliders.iter().zip(&state.bodies);
+    all.filter_map(|(collider, &body)| match collider.shape {
+        Shape::Sphere { radius } => {
+            let pose = state.colliders.pose(body).filter(|_| body != GROUND_BODY);
+            Some((pose.map_or(collider.position, |p| p.position), radius))
+        }
+        _ => None,
+    })
+    .collect()
+}
+
+/// Colliders that are boxes or level planes, as they stand now.
+fn bodies(scene: &Scene, state: &State, [low, high]: [[f64; 3]; 2]) -> anyhow::Result<Vec<Body>> {
+    let mut bodies = Vec::new();
+    for (collider, &body) in scene.colliders.iter().zip(&state.bodies) {
+        let (axis, angle) = collider.rotation;
+        let pose = match body {
+            GROUND_BODY => Pose::turned(collider.position, axis, angle),
+            _ => state.colliders.pose(body).unwrap_or_default(),
+        };
+        let turn = |v: [f64; 3]| {
+            let (a, b) = (pose.apply(v), pose.position);
+            std::array::from_fn(|d| a[d] - b[d])
+        };
+        match &collider.shape {
+            Shape::Box { half } => {
+                let axes = [
+                    turn([half[0], 0.0, 0.0]),
+                    turn([0.0, half[1], 0.0]),
+                    turn([0.0, 0.0, half[2]]),
+                ];
+                bodies.push(Body::cuboid(pose.position, axes, COLLIDER));
+            }
+            Shape::Plane { normal } => {
+                let normal = turn(*normal);
+                let length = normal.iter().map(|c| c * c).sum::<f64>().sqrt();
+                let up = upward(scene);
+                let axis = (0..3).position(|d| up[d] != 0.0).unwrap_or(2);
+                // Panes and walls would hide what they hold.
+                if normal[axis] * up[axis] < 0.999 * length {
+                    continue;
+                }
+                let [a, b] = [(axis + 1) % 3, (axis + 2) % 3];
+                let mut center = [0, 1, 2].map(|d| 0.5 * (low[d] + high[d]));
+                center[axis] = pose.position[axis];
+                let mut half = [[0.0; 3]; 2];
+                half[0][a] = 0.5 * (high[a] - low[a]);
+                half[1][b] = 0.5 * (high[b] - low[b]);
+                bodies.push(Body::checked_plane(center, half, [10, 10], GROUND_SQUARES)?);
+            }
+            _ => {}
+        }
+    }
+    Ok(bodies)
+}
+
 /// What colours show, a number a particle.
-#[allow(dead_code)]
 fn colors(color: Color, state: &State) -> Vec<f64> {
     let p = &state.particles;
     let all = 0..p.len();

@@ -20,7 +20,7 @@ pub struct MpmSummary {
     pub first_step_seconds: Option<f64>,
     /// Median of the sweeps of a step; null if there was none.
     pub sweeps_median: Option<f64>,
-    /// Mean square of the strain corrections in the last sweep of the last step.
+    /// Root mean square of the strain corrections in the last sweep of the last step.
     pub residual_l2: f64,
     /// The largest of them.
     pub residual_max: f64,
