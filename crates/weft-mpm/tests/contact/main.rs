@@ -1,0 +1,7 @@
+//! Material against colliders, in many worlds, and over interruptions.
+
+#[allow(dead_code)]
+#[path = "../physics/scene.rs"]
+mod scene;
+
+mod sand;
