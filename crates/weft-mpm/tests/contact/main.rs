@@ -4,4 +4,10 @@
 #[path = "../physics/scene.rs"]
 mod scene;
 
+mod bodies;
+mod checkpoint;
+mod grains;
+mod reset;
 mod sand;
+mod walls;
+mod worlds;

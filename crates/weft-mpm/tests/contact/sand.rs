@@ -60,7 +60,10 @@ fn sand_cube_on_plane() {
                 assert!(hit.impulse[1] < 0.0, "step {step}: {hit:?}");
             }
         }
-        assert!(sum[1] < 0.0, "step {step}: the ground bears nothing: {sum:?}");
+        assert!(
+            sum[1] < 0.0,
+            "step {step}: the ground bears nothing: {sum:?}"
+        );
     }
     let [low, high] = bounds(&particles);
     assert!(low[1] > -0.5, "{low:?}");
