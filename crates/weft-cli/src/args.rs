@@ -10,18 +10,22 @@ Examples:
   weft run cases/bracket.toml                       solve, write out/bracket/
   weft run cases/bracket.toml --set spaces.u.degree=1 --out out/p1
   weft run cases/bracket.toml --set mesh.file=cases/data/bracket_v22.msh --json
+  weft run cases/granular.toml --memory             material points; Ctrl-C writes a checkpoint
+  weft run cases/granular.toml --resume             and this goes on from it
   weft check cases/bracket.toml                     find mistakes without solving
   weft info cases/data/bracket.msh                  cells, groups and quality of a mesh
   weft bench assembly --threads 2 --json            measure assembly on this machine
 
-Exit codes: 0 done, 1 failed, 2 wrong command line.";
+Exit codes: 0 done, 1 failed, 2 wrong command line, 130 stopped by Ctrl-C.";
 
 /// Examples for `weft run --help`.
 const RUN_EXAMPLES: &str = "\
 Examples:
   weft run cases/bracket.toml
   weft run cases/bracket.toml --set parameters.E=70e9 --set 'parameters.t=[0, 0, -1e6]'
-  weft run cases/coils.toml --json --threads 2 > coils.json";
+  weft run cases/coils.toml --json --threads 2 > coils.json
+  weft run cases/granular.toml --small
+  weft run cases/granular.toml --set steps=6500 --set mpm.voxel_size=0.25 --memory";
 
 /// Finite elements from a case file.
 #[derive(Parser, Debug)]
@@ -63,9 +67,15 @@ pub struct RunArgs {
     /// Print one JSON object on standard output, and nothing else
     #[arg(long)]
     pub json: bool,
-    /// Print a line about memory after each phase
+    /// Print a line about memory after each phase, or every 100 steps
     #[arg(long)]
     pub memory: bool,
+    /// Go on from the checkpoint in the folder for the results (material points)
+    #[arg(long)]
+    pub resume: bool,
+    /// Run the quick version that the case file's [small] describes (material points)
+    #[arg(long)]
+    pub small: bool,
     /// Print errors only
     #[arg(long, short)]
     pub quiet: bool,
@@ -76,6 +86,9 @@ pub struct RunArgs {
 pub struct CheckArgs {
     /// Case file (TOML)
     pub case: PathBuf,
+    /// Check the quick version that the case file's [small] describes (material points)
+    #[arg(long)]
+    pub small: bool,
     /// Change a value of the case file, such as spaces.u.degree=1 (repeatable)
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = setting)]
     pub settings: Vec<Setting>,

@@ -147,34 +147,56 @@ impl Document {
                 }
             })
             .collect();
-        put(&mut self.root, &schema::CASE, &steps, "", node)?;
-        for (winner, losers) in schema::EXCLUSIVE {
-            if setting.key == *winner {
-                losers.iter().for_each(|loser| self.remove(loser));
-            }
-        }
-        Ok(())
+        self.put(&steps, node)
     }
 
-    /// Removes `section.key` if it is there.
-    fn remove(&mut self, path: &str) {
-        let Some((section, key)) = path.split_once('.') else {
-            return;
+    /// Applies the settings of `[small]`, which make a quick version of a scene.
+    ///
+    /// # Errors
+    /// All settings that the file has no place for; nothing in `[small]` at all.
+    pub fn make_small(&mut self) -> Result<(), Vec<Diagnostic>> {
+        let small = match self.root.get("small").map(|node| &node.value) {
+            Some(Value::Table(small)) => small.clone(),
+            _ => {
+                let fault = Diagnostic::new("the case has no [small]").at(&self.start);
+                return Err(vec![fault.note("it holds the settings of a small version")]);
+            }
         };
-        if let Some(at) = self.root.position(section)
-            && let Value::Table(table) = &mut self.root.entries[at].1.value
-        {
-            table.entries.retain(|(name, _)| name.value != key);
+        let mut faults = Vec::new();
+        self.put_all(&small, &mut Vec::new(), &mut faults);
+        if faults.is_empty() {
+            Ok(())
+        } else {
+            Err(faults)
         }
+    }
+
+    /// Puts every value of a tree of tables in its place.
+    fn put_all(&mut self, table: &Table, above: &mut Vec<Text>, faults: &mut Vec<Diagnostic>) {
+        for (key, node) in &table.entries {
+            above.push(key.clone());
+            match &node.value {
+                Value::Table(inner) => self.put_all(inner, above, faults),
+                _ => faults.extend(self.put(above, node.clone()).err()),
+            }
+            above.pop();
+        }
+    }
+
+    fn put(&mut self, steps: &[Text], node: Node) -> Result<(), Diagnostic> {
+        let schema = schema::of(&self.root);
+        put(&mut self.root, schema, steps, "", "", node)
     }
 }
 
-/// Follows `steps` from a table, by the schema, and puts `node` at the end.
+/// Follows `steps` from a table, by the schema, and puts `node` at the end. `above` is the path
+/// so far, `section` the same without the numbers of list entries.
 fn put(
     table: &mut Table,
     schema: &Schema,
     steps: &[Text],
     above: &str,
+    section: &str,
     node: Node,
 ) -> Result<(), Diagnostic> {
     let Some((step, rest)) = steps.split_first() else {
@@ -196,6 +218,13 @@ fn put(
     };
     if rest.is_empty() {
         table.insert(step.clone(), node);
+        for (of, winner, losers) in schema::EXCLUSIVE {
+            if *of == section && *winner == step.value {
+                table
+                    .entries
+                    .retain(|(name, _)| !losers.contains(&name.value.as_str()));
+            }
+        }
         return Ok(());
     }
     if table.get(&step.value).is_none() && matches!(inner, Schema::Table(_)) {
@@ -208,9 +237,12 @@ fn put(
     let next = table
         .position(&step.value)
         .map(|at| &mut table.entries[at].1.value);
+    let below = schema::join(section, &step.value);
     match (next, inner) {
-        (Some(Value::Table(next)), _) => put(next, inner, rest, &path, node),
-        (Some(Value::List(list)), Schema::List(item)) => put_in_list(list, item, rest, &path, node),
+        (Some(Value::Table(next)), _) => put(next, inner, rest, &path, &below, node),
+        (Some(Value::List(list)), Schema::List(item)) => {
+            put_in_list(list, item, rest, &path, &below, node)
+        }
         (None, Schema::List(_)) => {
             Err(no_such_path(&path, step, Vec::new())
                 .note(format!("this case file has no [[{path}]]")))
@@ -227,6 +259,7 @@ fn put_in_list(
     item: &Schema,
     steps: &[Text],
     above: &str,
+    section: &str,
     node: Node,
 ) -> Result<(), Diagnostic> {
     let Some((step, rest)) = steps.split_first() else {
@@ -248,7 +281,9 @@ fn put_in_list(
     let index = by_number.or_else(|| known.iter().position(|name| *name == step.value));
     let path = schema::join(above, &step.value);
     match index.map(|i| &mut list[i].value) {
-        Some(Value::Table(table)) if !rest.is_empty() => put(table, item, rest, &path, node),
+        Some(Value::Table(table)) if !rest.is_empty() => {
+            put(table, item, rest, &path, section, node)
+        }
         Some(_) => Err(Diagnostic::new(format!("`{path}` is a table"))
             .at(&step.at)
             .label("set one of its values")),

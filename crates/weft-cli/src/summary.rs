@@ -109,27 +109,35 @@ pub struct Summary {
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 impl Summary {
-    /// Writes `summary.json` whole or not at all: beside it first, then renamed.
+    /// Writes `summary.json` whole or not at all.
     ///
     /// # Errors
-    /// Those of the file system, and of a folder that doesn't exist.
+    /// As [`write_json`].
     pub fn write(&self, path: &Path) -> io::Result<()> {
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(".part");
-        let beside = Path::new(&beside);
-        let mut text = serde_json::to_string_pretty(self)?;
-        text.push('\n');
-        let written = File::create(beside).and_then(|mut file| {
-            file.write_all(text.as_bytes())?;
-            file.sync_all()
-        });
-        let renamed = written.and_then(|()| std::fs::rename(beside, path));
-        if renamed.is_err() {
-            // The error already tells; a leftover part is all that could remain.
-            let _ = std::fs::remove_file(beside);
-        }
-        renamed
+        write_json(self, path)
     }
+}
+
+/// Writes a value as JSON whole or not at all: beside it first, then renamed.
+///
+/// # Errors
+/// Those of the file system, and of a folder that doesn't exist.
+pub fn write_json(value: &impl Serialize, path: &Path) -> io::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".part");
+    let beside = Path::new(&beside);
+    let mut text = serde_json::to_string_pretty(value)?;
+    text.push('\n');
+    let written = File::create(beside).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    });
+    let renamed = written.and_then(|()| std::fs::rename(beside, path));
+    if renamed.is_err() {
+        // The error already tells; a leftover part is all that could remain.
+        let _ = std::fs::remove_file(beside);
+    }
+    renamed
 }
 
 impl fmt::Display for Summary {

@@ -8,11 +8,11 @@ const MAGIC: &[u8; 8] = b"weftmpm\0";
 const VERSION: u32 = 1;
 
 impl Solver {
-    /// Everything that the next step depends on besides particles and colliders. A solver of the
-    /// same options that [restores](Self::restore) it goes on with the same bits. The bytes are
-    /// the same on all platforms.
-    pub fn save(&self) -> Vec<u8> {
-        let mut out = Writer(Vec::new());
+    /// Appends to `out` what the next step depends on besides particles and colliders. A solver
+    /// of the same options that [restores](Self::restore) it goes on with the same bits. Numbers
+    /// are little-endian on all platforms.
+    pub fn save(&self, out: &mut Vec<u8>) {
+        let mut out = Writer(out);
         out.0.extend_from_slice(MAGIC);
         out.number(VERSION);
         out.number(layout(&self.config));
@@ -28,7 +28,6 @@ impl Solver {
             out.cells(&cells);
             worlds.iter().for_each(|&w| out.number(w));
         }
-        out.0
     }
 
     /// Takes over what [`save`](Self::save) gave.
@@ -126,9 +125,9 @@ fn fault(reason: &str) -> MpmError {
     MpmError::Saved(reason.into())
 }
 
-struct Writer(Vec<u8>);
+struct Writer<'a>(&'a mut Vec<u8>);
 
-impl Writer {
+impl Writer<'_> {
     fn number(&mut self, x: u32) {
         self.0.extend_from_slice(&x.to_le_bytes());
     }

@@ -8,14 +8,14 @@ use crate::names;
 use std::ops::RangeInclusive;
 
 /// A value that is not what its key wants.
-pub(super) struct Mismatch {
+pub(crate) struct Mismatch {
     expected: String,
     label: String,
     at: Place,
 }
 
 /// The wanted value or why not.
-pub(super) type Read<T> = Result<T, Mismatch>;
+pub(crate) type Read<T> = Result<T, Mismatch>;
 
 impl Mismatch {
     pub fn new(at: &Place, expected: impl Into<String>, label: impl Into<String>) -> Mismatch {
@@ -38,7 +38,7 @@ impl Mismatch {
     }
 }
 
-pub(super) fn text(node: &Node) -> Read<Text> {
+pub(crate) fn text(node: &Node) -> Read<Text> {
     match &node.value {
         Value::Text(value) if value.trim().is_empty() => {
             Err(Mismatch::new(&node.at, "text", "this is empty"))
@@ -51,14 +51,14 @@ pub(super) fn text(node: &Node) -> Read<Text> {
     }
 }
 
-pub(super) fn boolean(node: &Node) -> Read<bool> {
+pub(crate) fn boolean(node: &Node) -> Read<bool> {
     match node.value {
         Value::Boolean(value) => Ok(value),
         _ => Err(Mismatch::kind(node, "true or false")),
     }
 }
 
-pub(super) fn number(node: &Node) -> Read<f64> {
+pub(crate) fn number(node: &Node) -> Read<f64> {
     match node.value {
         Value::Integer(value) => Ok(value as f64),
         Value::Float(value) => Ok(value),
@@ -67,7 +67,7 @@ pub(super) fn number(node: &Node) -> Read<f64> {
 }
 
 /// A number in a range, described by `expected`.
-pub(super) fn number_where(
+pub(crate) fn number_where(
     expected: &'static str,
     accept: impl Fn(f64) -> bool,
 ) -> impl Fn(&Node) -> Read<f64> {
@@ -83,7 +83,7 @@ pub(super) fn number_where(
 }
 
 /// A whole number in a range.
-pub(super) fn count(range: RangeInclusive<usize>) -> impl Fn(&Node) -> Read<usize> {
+pub(crate) fn count(range: RangeInclusive<usize>) -> impl Fn(&Node) -> Read<usize> {
     move |node| {
         let expected = format!("a whole number from {} to {}", range.start(), range.end());
         match node.value {
@@ -97,7 +97,7 @@ pub(super) fn count(range: RangeInclusive<usize>) -> impl Fn(&Node) -> Read<usiz
 }
 
 /// One of a few words.
-pub(super) fn choice<T: Copy>(options: &'static [(&'static str, T)]) -> impl Fn(&Node) -> Read<T> {
+pub(crate) fn choice<T: Copy>(options: &'static [(&'static str, T)]) -> impl Fn(&Node) -> Read<T> {
     move |node| {
         let words: Vec<&str> = options.iter().map(|(word, _)| *word).collect();
         let expected = names::either(&words);
@@ -113,7 +113,7 @@ pub(super) fn choice<T: Copy>(options: &'static [(&'static str, T)]) -> impl Fn(
 }
 
 /// A list of values, at least one.
-pub(super) fn list<T>(read: impl Fn(&Node) -> Read<T>) -> impl Fn(&Node) -> Read<Vec<T>> {
+pub(crate) fn list<T>(read: impl Fn(&Node) -> Read<T>) -> impl Fn(&Node) -> Read<Vec<T>> {
     move |node| match &node.value {
         Value::List(items) if items.is_empty() => Err(Mismatch::new(
             &node.at,
@@ -126,7 +126,7 @@ pub(super) fn list<T>(read: impl Fn(&Node) -> Read<T>) -> impl Fn(&Node) -> Read
 }
 
 /// One value, or a list of them.
-pub(super) fn one_or_more<T>(read: impl Fn(&Node) -> Read<T>) -> impl Fn(&Node) -> Read<Vec<T>> {
+pub(crate) fn one_or_more<T>(read: impl Fn(&Node) -> Read<T>) -> impl Fn(&Node) -> Read<Vec<T>> {
     move |node| match &node.value {
         Value::List(_) => list(&read)(node),
         _ => Ok(vec![read(node)?]),
@@ -134,7 +134,7 @@ pub(super) fn one_or_more<T>(read: impl Fn(&Node) -> Read<T>) -> impl Fn(&Node) 
 }
 
 /// A list of `N` values.
-pub(super) fn array<T, const N: usize>(
+pub(crate) fn array<T, const N: usize>(
     read: impl Fn(&Node) -> Read<T>,
 ) -> impl Fn(&Node) -> Read<[T; N]> {
     move |node| {
@@ -151,7 +151,7 @@ pub(super) fn array<T, const N: usize>(
 }
 
 /// The same, keeping its place.
-pub(super) fn located<T>(read: impl Fn(&Node) -> Read<T>) -> impl Fn(&Node) -> Read<Located<T>> {
+pub(crate) fn located<T>(read: impl Fn(&Node) -> Read<T>) -> impl Fn(&Node) -> Read<Located<T>> {
     move |node| {
         Ok(Located {
             value: read(node)?,
@@ -161,7 +161,7 @@ pub(super) fn located<T>(read: impl Fn(&Node) -> Read<T>) -> impl Fn(&Node) -> R
 }
 
 /// A number, a formula, or a list of either.
-pub(super) fn formula(node: &Node) -> Read<Formula> {
+pub(crate) fn formula(node: &Node) -> Read<Formula> {
     match &node.value {
         Value::Integer(_) | Value::Float(_) => Ok(Formula::Number(located(number)(node)?)),
         Value::Text(_) => Ok(Formula::Text(text(node)?)),
@@ -174,7 +174,7 @@ pub(super) fn formula(node: &Node) -> Read<Formula> {
 }
 
 /// A table.
-pub(super) fn table(node: &Node) -> Read<&Table> {
+pub(crate) fn table(node: &Node) -> Read<&Table> {
     match &node.value {
         Value::Table(table) => Ok(table),
         _ => Err(Mismatch::kind(node, "a table")),

@@ -59,7 +59,7 @@ pub(super) fn mesh(r: &mut Reader, document: &Document, path: &Path) -> Option<M
 
 /// A file named relative to the case file's folder; on the command line, to the working
 /// directory first.
-fn existing_file(node: &Node, case: &Path) -> Read<Located<PathBuf>> {
+pub(crate) fn existing_file(node: &Node, case: &Path) -> Read<Located<PathBuf>> {
     let name = text(node)?;
     let beside = case.parent().unwrap_or(Path::new("")).join(&name.value);
     let here = PathBuf::from(&name.value);
@@ -85,7 +85,7 @@ fn existing_file(node: &Node, case: &Path) -> Read<Located<PathBuf>> {
 }
 
 /// Suggests files of the same folder with a name like that of `path`.
-pub(super) fn files_like(path: &Path) -> Option<String> {
+pub(crate) fn files_like(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

@@ -5,10 +5,10 @@
 //! kept as text with their place; they are checked against the mesh by [`crate::run`].
 
 mod check;
-mod convert;
-mod mesh;
+pub(crate) mod convert;
+pub(crate) mod mesh;
 mod problem;
-mod read;
+pub(crate) mod read;
 mod results;
 
 use crate::args::Setting;
@@ -51,13 +51,7 @@ impl Case {
     /// # Errors
     /// All faults found, each with its place.
     pub fn read(path: &Path, settings: &[Setting]) -> Result<Case, Diagnostics> {
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            let fault = Diagnostic::new(format!("cannot read {}: {error}", path.display()));
-            match mesh::files_like(path) {
-                Some(near) => fault.note(near),
-                None => fault,
-            }
-        })?;
+        let text = crate::scene::text_of(path)?;
         Case::parse(path, &text, settings)
     }
 

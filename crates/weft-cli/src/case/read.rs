@@ -9,12 +9,12 @@ use crate::schema;
 use std::path::Path;
 
 /// Collects faults while sections are read.
-pub(super) struct Reader {
+pub(crate) struct Reader {
     pub faults: Vec<Diagnostic>,
 }
 
 /// A table that is being read.
-pub(super) struct Section<'d> {
+pub(crate) struct Section<'d> {
     /// Its path, such as `spaces.u`.
     pub path: String,
     /// What it holds.

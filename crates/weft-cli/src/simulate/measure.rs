@@ -1,0 +1,184 @@
+//! Numbers of a state: what probes and checks show.
+
+use super::State;
+use crate::scene::{Quantity, QuantityKind};
+use crate::summary::ReportValue;
+use weft_mpm::{ACTIVE, Config};
+
+/// Sums of what a step conserves.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Balance {
+    /// Momentum, N s.
+    pub momentum: [f64; 3],
+    /// Sum of the sizes of momenta, N s.
+    pub size: f64,
+    /// What gravity adds in a second, N.
+    pub weight: [f64; 3],
+}
+
+impl Balance {
+    /// Of the particles that take part.
+    pub fn of(state: &State, config: &Config) -> Balance {
+        let mut sum = Balance::default();
+        let p = &state.particles;
+        for i in 0..p.len() {
+            if p.flags[i] & ACTIVE == 0 {
+                continue;
+            }
+            let m = f64::from(p.mass[i]);
+            let v = p.velocity[i].map(f64::from);
+            let g = gravity(config, p.world[i]);
+            let mut square = 0.0;
+            for d in 0..3 {
+                sum.momentum[d] += m * v[d];
+                sum.weight[d] += m * g[d];
+                square += v[d] * v[d];
+            }
+            sum.size += m * square.sqrt();
+        }
+        sum
+    }
+
+    /// Error of the balance over a step of `dt` to a later state, relative to the sizes of its
+    /// parts: momentum, gravity's impulse, `impulses` on colliders.
+    pub fn error(&self, later: &Balance, dt: f64, impulses: &[[f64; 3]]) -> f64 {
+        let mut error = 0.0;
+        let mut size = self.size.max(later.size);
+        for d in 0..3 {
+            let given: f64 = impulses.iter().map(|j| j[d]).sum();
+            let change = later.momentum[d] - self.momentum[d];
+            error += (change - dt * self.weight[d] + given).powi(2);
+        }
+        let length = |v: &[f64; 3]| v.iter().map(|c| c * c).sum::<f64>().sqrt();
+        size += dt * length(&self.weight) + impulses.iter().map(length).sum::<f64>();
+        if size > 0.0 { error.sqrt() / size } else { 0.0 }
+    }
+}
+
+/// Gravity of a world; the last entry serves all further ones.
+pub(super) fn gravity(config: &Config, world: u32) -> [f64; 3] {
+    let last = config.gravity.len().saturating_sub(1);
+    let g = config.gravity.get((world as usize).min(last));
+    g.map_or([0.0; 3], |g| g.map(f64::from))
+}
+
+/// The value of a quantity.
+pub(super) fn measure(q: &Quantity, state: &State, config: &Config, dt: f64) -> ReportValue {
+    use QuantityKind::*;
+    let vector = match q.kind {
+        Impulse(c) => state.impulses[c],
+        Force(c) => state.impulses[c].map(|j| j / dt),
+        Position(c) => {
+            let pose = state.colliders.pose(state.bodies[c]);
+            match state.bodies[c] {
+                weft_mpm::collider::GROUND => state.origins[c],
+                _ => pose.map_or([0.0; 3], |p| p.position),
+            }
+        }
+        Velocity(c) => {
+            let velocity = state.colliders.velocity(state.bodies[c]);
+            velocity.map_or([0.0; 3], |v| v.0)
+        }
+        Momentum | AngularMomentum | Center => vector_sum(q, state),
+        _ => return ReportValue::Number(number(q, state, config)),
+    };
+    match q.component {
+        Some(d) => ReportValue::Number(vector[d]),
+        None => ReportValue::Vector(vector.to_vec()),
+    }
+}
+
+/// The particles that a quantity is about.
+fn particles<'s>(q: &'s Quantity, state: &'s State) -> impl Iterator<Item = usize> + 's {
+    let p = &state.particles;
+    (0..p.len()).filter(move |&i| {
+        let x = p.position[i];
+        p.flags[i] & ACTIVE != 0
+            && x.iter().all(|c| c.is_finite())
+            && q.cloud.is_none_or(|c| usize::from(state.cloud[i]) == c)
+            && q.within
+                .is_none_or(|(lower, upper)| (0..3).all(|d| lower[d] <= x[d] && x[d] <= upper[d]))
+    })
+}
+
+fn vector_sum(q: &Quantity, state: &State) -> [f64; 3] {
+    let p = &state.particles;
+    let mut sum = [0.0; 3];
+    let mut mass = 0.0;
+    for i in particles(q, state) {
+        let m = f64::from(p.mass[i]);
+        let x = p.position[i];
+        let v = p.velocity[i].map(f64::from);
+        let part = match q.kind {
+            QuantityKind::Momentum => v,
+            QuantityKind::AngularMomentum => [
+                x[1] * v[2] - x[2] * v[1],
+                x[2] * v[0] - x[0] * v[2],
+                x[0] * v[1] - x[1] * v[0],
+            ],
+            _ => x,
+        };
+        (0..3).for_each(|d| sum[d] += m * part[d]);
+        mass += m;
+    }
+    match q.kind {
+        QuantityKind::Center => sum.map(|s| s / mass),
+        _ => sum,
+    }
+}
+
+fn number(q: &Quantity, state: &State, config: &Config) -> f64 {
+    use QuantityKind::*;
+    let p = &state.particles;
+    let all = || particles(q, state);
+    let square = |i: usize| {
+        p.velocity[i]
+            .iter()
+            .map(|c| f64::from(*c).powi(2))
+            .sum::<f64>()
+    };
+    let along = |i: usize, n: [f64; 3]| (0..3).map(|d| n[d] * p.position[i][d]).sum::<f64>();
+    let kinetic = |i: usize| 0.5 * f64::from(p.mass[i]) * square(i);
+    let potential = |i: usize| -f64::from(p.mass[i]) * along(i, gravity(config, p.world[i]));
+    match q.kind {
+        Count => all().count() as f64,
+        Mass => all().map(|i| f64::from(p.mass[i])).sum(),
+        KineticEnergy => all().map(kinetic).sum(),
+        PotentialEnergy => all().map(potential).sum(),
+        Energy => all().map(|i| kinetic(i) + potential(i)).sum(),
+        Quantile { along: n, part } => {
+            let mut values: Vec<f64> = all().map(|i| along(i, n)).collect();
+            if values.is_empty() {
+                return f64::NAN;
+            }
+            let at = (part * (values.len() - 1) as f64).round() as usize;
+            *values.select_nth_unstable_by(at, f64::total_cmp).1
+        }
+        Mean { along: n } => {
+            let (count, sum) = all().fold((0, 0.0), |(c, s), i| (c + 1, s + along(i, n)));
+            sum / f64::from(count)
+        }
+        MaxSpeed => all().map(square).fold(0.0, f64::max).sqrt(),
+        Pressure => {
+            let (mut volume, mut sum) = (0.0, 0.0);
+            for i in all() {
+                let v = f64::from(p.volume(i));
+                volume += v;
+                sum += v * super::output::pressure(&p.stress[i]);
+            }
+            sum / volume
+        }
+        Dropped => state.dropped as f64,
+        Removed => state.removed as f64,
+        NotFinite => {
+            let finite = |i: &usize| {
+                p.position[*i].iter().all(|c| c.is_finite())
+                    && p.velocity[*i].iter().all(|c| c.is_finite())
+            };
+            (0..p.len()).filter(|i| !finite(i)).count() as f64
+        }
+        MomentumBalance => state.balance,
+        // Vectors.
+        _ => f64::NAN,
+    }
+}

@@ -1,0 +1,467 @@
+//! Files of a run: particle frames, pictures, grid fields, and the table of the probes.
+
+use super::{State, measure};
+use crate::scene::{Color, Field, Scene, Shape};
+use crate::summary::ReportValue;
+use anyhow::Context;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use weft_io::picture::{self, Body, Picture, View};
+use weft_io::vtp::Cloud;
+use weft_io::vtu::{Encoding, Series, Voxels, VtuArray};
+use weft_mpm::collider::{GROUND as GROUND_BODY, Pose};
+
+/// Pressure of a stress (compression positive) in the orthonormal map, whose first component is
+/// p √(3/2).
+pub(super) fn pressure(stress: &[f32; 6]) -> f64 {
+    f64::from(stress[0]) * (2.0f64 / 3.0).sqrt()
+}
+
+/// The matrix of such a stress, tension positive.
+fn stress_matrix(d: &[f32; 6]) -> [[f32; 3]; 3] {
+    let a = d[0] * (2.0f32 / 3.0).sqrt();
+    let b = d[2] / 3f32.sqrt();
+    [
+        [-(a + d[1] - b), -d[5], -d[4]],
+        [-d[5], -(a - d[1] - b), -d[3]],
+        [-d[4], -d[3], -(a + 2.0 * b)],
+    ]
+}
+
+/// Writes what `[output]` asks for.
+pub(super) struct Outputs {
+    folder: PathBuf,
+    name: String,
+    frames: Series,
+    grids: Series,
+    table: Option<File>,
+    frame_count: usize,
+    grid_count: usize,
+    picture_count: usize,
+    row: String,
+    /// What pictures show, by its least and greatest corner.
+    window: Option<[[f64; 3]; 2]>,
+}
+
+impl Outputs {
+    /// Begins the files, or goes on with them after step `step` of a run that is resumed.
+    pub fn new(scene: &Scene, folder: &Path, step: usize, resume: bool) -> anyhow::Result<Outputs> {
+        let name = scene.name.clone();
+        let time = step as f64 * scene.dt;
+        let series = |path: PathBuf| match resume {
+            true => Series::resume(path, time),
+            false => Ok(Series::new(path)),
+        };
+        let table = match scene.output.probes > 0 && !scene.probes.is_empty() {
+            true => Some(begin_table(scene, folder, step, resume)?),
+            false => None,
+        };
+        Ok(Outputs {
+            frames: series(folder.join(format!("{name}.pvd")))?,
+            grids: series(folder.join(format!("{name}_grid.pvd")))?,
+            folder: folder.to_path_buf(),
+            name,
+            table,
+            frame_count: 0,
+            grid_count: 0,
+            picture_count: 0,
+            row: String::new(),
+            window: None,
+        })
+    }
+
+    /// Writes what is due after the present step.
+    pub fn write(&mut self, scene: &Scene, state: &State) -> anyhow::Result<()> {
+        let step = state.step;
+        let due = |every: usize| every > 0 && step.is_multiple_of(every);
+        let out = &scene.output;
+        if due(out.probes) {
+            self.write_row(scene, state)?;
+        }
+        if due(out.frames) {
+            self.write_frame(scene, state)?;
+        }
+        if due(out.grid) {
+            self.write_grid(scene, state)?;
+        }
+        if out.picture.as_ref().is_some_and(|p| due(p.every)) {
+            self.write_picture(scene, state)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the last picture if it is not there yet.
+    pub fn finish(&mut self, scene: &Scene, state: &State) -> anyhow::Result<()> {
+        let picture = scene.output.picture.as_ref();
+        match picture {
+            Some(p) if p.every == 0 || !state.step.is_multiple_of(p.every) => {
+                self.write_picture(scene, state)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Lines that say what there is.
+    pub fn written(&self) -> Vec<String> {
+        let place = |what: &str| self.folder.join(what).display().to_string();
+        let name = &self.name;
+        let mut lines = Vec::new();
+        if self.frame_count > 0 {
+            lines.push(format!(
+                "{} frames: {}",
+                self.frame_count,
+                place(&format!("{name}.pvd"))
+            ));
+        }
+        if self.grid_count > 0 {
+            let path = place(&format!("{name}_grid.pvd"));
+            lines.push(format!("{} grids: {path}", self.grid_count));
+        }
+        if self.picture_count > 0 {
+            let path = place(&format!("{name}_*.png"));
+            lines.push(format!("{} pictures: {path}", self.picture_count));
+        }
+        if self.table.is_some() {
+            lines.push(place("probes.csv"));
+        }
+        lines
+    }
+
+    fn file(&self, step: usize, what: &str, ending: &str) -> PathBuf {
+        self.folder
+            .join(format!("{}{what}_{step:06}.{ending}", self.name))
+    }
+
+    fn write_row(&mut self, scene: &Scene, state: &State) -> anyhow::Result<()> {
+        let Some(table) = &mut self.table else {
+            return Ok(());
+        };
+        self.row.clear();
+        // Writing to a text cannot fail.
+        let _ = write!(
+            self.row,
+            "{},{:?}",
+            state.step,
+            state.step as f64 * scene.dt
+        );
+        for probe in &scene.probes {
+            match measure::measure(&probe.quantity, state, &scene.config, scene.dt) {
+                ReportValue::Number(value) => {
+                    let _ = write!(self.row, ",{value:?}");
+                }
+                ReportValue::Vector(values) => {
+                    for value in values {
+                        let _ = write!(self.row, ",{value:?}");
+                    }
+                }
+            }
+        }
+        self.row.push('\n');
+        table
+            .write_all(self.row.as_bytes())
+            .context("cannot write probes.csv")
+    }
+
+    fn write_frame(&mut self, scene: &Scene, state: &State) -> anyhow::Result<()> {
+        let p = &state.particles;
+        let path = self.file(state.step, "", "vtp");
+        let has = |field| scene.output.fields.contains(&field);
+        let when =
+            |field, make: &dyn Fn() -> Vec<f32>| if has(field) { make() } else { Vec::new() };
+        let pressures = when(Field::Pressure, &|| {
+            p.stress.iter().map(|s| pressure(s) as f32).collect()
+        });
+        let stresses: Vec<[[f32; 3]; 3]> = match has(Field::Stress) {
+            true => p.stress.iter().map(stress_matrix).collect(),
+            false => Vec::new(),
+        };
+        let mut cloud = Cloud::new(&p.position);
+        for &(name, field) in Field::NAMES.iter().filter(|(_, f)| has(*f)) {
+            cloud = match field {
+                Field::Velocity => cloud.array(name, &p.velocity),
+                Field::Mass => cloud.array(name, &p.mass),
+                Field::Radius => cloud.array(name, &p.radius),
+                Field::Material => cloud.array(name, &p.material),
+                Field::World => cloud.array(name, &p.world),
+                Field::Pressure => cloud.array(name, &pressures),
+                Field::Stress => cloud.array(name, &stresses),
+                Field::PlasticVolume => cloud.array(name, &p.plastic_volume),
+                Field::Elastic => cloud.array(name, &p.elastic),
+                Field::Frame => cloud.array(name, &p.frame),
+            };
+        }
+        cloud.write(&path, Encoding::Compressed)?;
+        self.frames.push(state.step as f64 * scene.dt, &path)?;
+        self.frame_count += 1;
+        Ok(())
+    }
+
+    /// Means over the particles of each cell: filled part, velocity by mass, pressure by volume.
+    fn write_grid(&mut self, scene: &Scene, state: &State) -> anyhow::Result<()> {
+        let h = scene.config.voxel_size;
+        let p = &state.particles;
+        let mut places: Vec<([i32; 3], usize)> = (0..p.len())
+            .filter_map(|i| {
+                let cell = p.position[i].map(|x| (x / h + 0.5).floor());
+                let fits = cell.iter().all(|c| c.abs() < 1e9);
+                fits.then(|| (cell.map(|c| c as i32), i))
+            })
+            .collect();
+        places.sort_unstable();
+        let groups: Vec<&[([i32; 3], usize)]> = places.chunk_by(|a, b| a.0 == b.0).collect();
+        let cells: Vec<[i32; 3]> = groups.iter().map(|g| g[0].0).collect();
+        let mut fill = Vec::with_capacity(cells.len());
+        let mut pressures = Vec::with_capacity(cells.len());
+        let mut velocity = Vec::with_capacity(3 * cells.len());
+        for group in groups {
+            let (mut volume, mut mass, mut load, mut momentum) = (0.0, 0.0, 0.0, [0.0; 3]);
+            for &(_, i) in group {
+                let (v, m) = (f64::from(p.volume(i)), f64::from(p.mass[i]));
+                volume += v;
+                mass += m;
+                load += v * pressure(&p.stress[i]);
+                (0..3).for_each(|d| momentum[d] += m * f64::from(p.velocity[i][d]));
+            }
+            fill.push(volume / (h * h * h));
+            pressures.push(load / volume);
+            velocity.extend(momentum.map(|c| if mass > 0.0 { c / mass } else { 0.0 }));
+        }
+        // Cells are centred on multiples of h.
+        let voxels = Voxels::new(&cells, h, [-0.5 * h; 3])?;
+        let mut grid = voxels.grid();
+        grid.cell_data.push(VtuArray::new("fill", 1, fill));
+        grid.cell_data.push(VtuArray::new("velocity", 3, velocity));
+        grid.cell_data.push(VtuArray::new("pressure", 1, pressures));
+        let path = self.file(state.step, "_grid", "vtu");
+        grid.write(&path, Encoding::Compressed)?;
+        self.grids.push(state.step as f64 * scene.dt, &path)?;
+        self.grid_count += 1;
+        Ok(())
+    }
+
+    /// Particles in colours, and colliders that are boxes, balls or level ground. All pictures of
+    /// a run show the same part of space.
+    fn write_picture(&mut self, scene: &Scene, state: &State) -> anyhow::Result<()> {
+        let Some(wanted) = &scene.output.picture else {
+            return Ok(());
+        };
+        let p = &state.particles;
+        let window = *self.window.get_or_insert_with(|| window(&p.position));
+        let values = colors(wanted.color, state);
+        let radius = p.radius.iter().copied().fold(f32::INFINITY, f32::min);
+        let bodies = bodies(scene, state, window)?;
+        let time = state.step as f64 * scene.dt;
+        let title = scene.title.as_deref().unwrap_or(&self.name);
+        let up = match wanted.view {
+            [0.0, 0.0, _] => [0.0, 1.0, 0.0],
+            _ => upward(scene),
+        };
+        let mut picture = Picture::new(wanted.size[0], wanted.size[1])
+            .title(format!("{title}, {time:.3} s"))
+            .label(wanted.color.label())
+            .view(View::From {
+                toward: wanted.view,
+                up,
+            })
+            .window(window[0], window[1])
+            .particles(picture::Particles {
+                positions: &p.position,
+                radius: if radius.is_finite() {
+                    f64::from(radius)
+                } else {
+                    0.0
+                },
+                color: picture::Color::Values(&values),
+            });
+        for body in &bodies {
+            picture = picture.body(body);
+        }
+        let balls = balls(scene, state);
+        for (center, radius) in &balls {
+            picture = picture.particles(picture::Particles {
+                positions: std::slice::from_ref(center),
+                radius: *radius,
+                color: picture::Color::Plain(COLLIDER),
+            });
+        }
+        picture.write_png(self.file(state.step, "", "png"))?;
+        self.picture_count += 1;
+        Ok(())
+    }
+}
+
+/// The upward direction: against gravity.
+fn upward(scene: &Scene) -> [f64; 3] {
+    let g = measure::gravity(&scene.config, 0);
+    // Gravity that is tilted a little still looks best with z up.
+    let axis = (0..3).max_by(|&a, &b| g[a].abs().total_cmp(&g[b].abs()));
+    let mut up = [0.0, 0.0, 0.0];
+    match axis {
+        Some(d) if g[d] != 0.0 => up[d] = -g[d].signum(),
+        _ => up[2] = 1.0,
+    }
+    up
+}
+
+/// A box about the first particles with room around them.
+fn window(positions: &[[f64; 3]]) -> [[f64; 3]; 2] {
+    let finite = positions.iter().filter(|x| x.iter().all(|c| c.is_finite()));
+    let mut low = [f64::INFINITY; 3];
+    let mut high = [f64::NEG_INFINITY; 3];
+    for x in finite {
+        for d in 0..3 {
+            low[d] = low[d].min(x[d]);
+            high[d] = high[d].max(x[d]);
+        }
+    }
+    if low[0] > high[0] {
+        return [[-1.0; 3], [1.0; 3]];
+    }
+    let extent = (0..3).map(|d| high[d] - low[d]).fold(0.0, f64::max);
+    let room = 0.5 * extent.max(1e-6);
+    [low.map(|c| c - room), high.map(|c| c + room)]
+}
+
+/// Colours of colliders.
+const COLLIDER: [u8; 3] = [150, 160, 175];
+const GROUND_SQUARES: [[u8; 3]; 2] = [[222, 224, 228], [206, 209, 214]];
+
+/// Centres and radii of colliders that are balls.
+fn balls(scene: &Scene, state: &State) -> Vec<([f64; 3], f64)> {
+    let all = scene.colliders.iter().zip(&state.bodies);
+    all.filter_map(|(collider, &body)| match collider.shape {
+        Shape::Sphere { radius } => {
+            let pose = state.colliders.pose(body).filter(|_| body != GROUND_BODY);
+            Some((pose.map_or(collider.position, |p| p.position), radius))
+        }
+        _ => None,
+    })
+    .collect()
+}
+
+/// Colliders that are boxes or level planes, as they stand now.
+fn bodies(scene: &Scene, state: &State, [low, high]: [[f64; 3]; 2]) -> anyhow::Result<Vec<Body>> {
+    let mut bodies = Vec::new();
+    for (collider, &body) in scene.colliders.iter().zip(&state.bodies) {
+        let (axis, angle) = collider.rotation;
+        let pose = match body {
+            GROUND_BODY => Pose::turned(collider.position, axis, angle),
+            _ => state.colliders.pose(body).unwrap_or_default(),
+        };
+        let turn = |v: [f64; 3]| {
+            let (a, b) = (pose.apply(v), pose.position);
+            std::array::from_fn(|d| a[d] - b[d])
+        };
+        match &collider.shape {
+            Shape::Box { half } => {
+                let axes = [
+                    turn([half[0], 0.0, 0.0]),
+                    turn([0.0, half[1], 0.0]),
+                    turn([0.0, 0.0, half[2]]),
+                ];
+                bodies.push(Body::cuboid(pose.position, axes, COLLIDER));
+            }
+            Shape::Plane { normal } => {
+                let normal = turn(*normal);
+                let length = normal.iter().map(|c| c * c).sum::<f64>().sqrt();
+                let up = upward(scene);
+                let axis = (0..3).position(|d| up[d] != 0.0).unwrap_or(2);
+                // Panes and walls would hide what they hold.
+                if normal[axis] * up[axis] < 0.999 * length {
+                    continue;
+                }
+                let [a, b] = [(axis + 1) % 3, (axis + 2) % 3];
+                let mut center = [0, 1, 2].map(|d| 0.5 * (low[d] + high[d]));
+                center[axis] = pose.position[axis];
+                let mut half = [[0.0; 3]; 2];
+                half[0][a] = 0.5 * (high[a] - low[a]);
+                half[1][b] = 0.5 * (high[b] - low[b]);
+                bodies.push(Body::checked_plane(center, half, [10, 10], GROUND_SQUARES)?);
+            }
+            _ => {}
+        }
+    }
+    Ok(bodies)
+}
+
+/// What colours show, a number a particle.
+fn colors(color: Color, state: &State) -> Vec<f64> {
+    let p = &state.particles;
+    let all = 0..p.len();
+    match color {
+        Color::Speed => {
+            let square = |v: &[f32; 3]| v.iter().map(|c| f64::from(*c).powi(2)).sum::<f64>();
+            p.velocity.iter().map(|v| square(v).sqrt()).collect()
+        }
+        Color::Height => p.position.iter().map(|x| x[2]).collect(),
+        Color::Pressure => p.stress.iter().map(pressure).collect(),
+        Color::PlasticVolume => all.map(|i| f64::from(p.plastic_volume[i])).collect(),
+        Color::Material => all.map(|i| f64::from(p.material[i])).collect(),
+        Color::World => all.map(|i| f64::from(p.world[i])).collect(),
+    }
+}
+
+/// The table of the probes with its first line, ready for rows; of a run that is resumed with
+/// the rows up to there.
+fn begin_table(scene: &Scene, folder: &Path, step: usize, resume: bool) -> anyhow::Result<File> {
+    let mut text = String::from("step,time");
+    for probe in &scene.probes {
+        let name = probe.name.value.replace([',', '"', '\n'], " ");
+        let vector = probe.quantity.kind.is_vector() && probe.quantity.component.is_none();
+        match vector {
+            // Writing to a text cannot fail.
+            true => {
+                let _ = write!(text, ",{name}_x,{name}_y,{name}_z");
+            }
+            false => {
+                let _ = write!(text, ",{name}");
+            }
+        }
+    }
+    text.push('\n');
+    let path = folder.join("probes.csv");
+    let about = || format!("cannot write {}", path.display());
+    if resume && let Ok(before) = std::fs::read_to_string(&path) {
+        // Rows of other columns would not fit.
+        if let Some(rows) = before.strip_prefix(text.as_str()) {
+            for row in rows.lines() {
+                let number = row.split(',').next().and_then(|n| n.parse::<usize>().ok());
+                if number.is_some_and(|n| n <= step) {
+                    text.push_str(row);
+                    text.push('\n');
+                }
+            }
+        }
+    }
+    let mut file = File::create(&path).with_context(about)?;
+    file.write_all(text.as_bytes()).with_context(about)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stresses_are_matrices_of_the_same_pressure_and_shear() {
+        // p I with p = 6: the first component is 6 √(3/2).
+        let d = [6.0 * 1.5f32.sqrt(), 1.0, -2.0, 0.5, -0.25, 0.125];
+        let s = stress_matrix(&d);
+        let trace = s[0][0] + s[1][1] + s[2][2];
+        assert!((f64::from(-trace) / 3.0 - pressure(&d)).abs() < 1e-5);
+        assert!((pressure(&d) - 6.0).abs() < 1e-6);
+        // J2 = ½ s:s of the deviator is the square of the other components.
+        let mut j2 = 0.0;
+        for (i, row) in s.iter().enumerate() {
+            for (j, value) in row.iter().enumerate() {
+                let deviator = value - if i == j { trace / 3.0 } else { 0.0 };
+                j2 += 0.5 * deviator * deviator;
+            }
+        }
+        let wanted: f32 = d[1..].iter().map(|c| c * c).sum();
+        assert!((j2 - wanted).abs() < 1e-4, "{j2} {wanted}");
+        assert_eq!((s[1][2], s[0][2], s[0][1]), (-0.5, 0.25, -0.125));
+    }
+}
