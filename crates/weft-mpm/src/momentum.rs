@@ -4,6 +4,7 @@ use crate::bins::Bins;
 use crate::config::VelocityBasis;
 use crate::grid::{Cells, NodeSet};
 use crate::shape::{Group, places, shapes};
+use crate::solve::Node;
 use crate::{Config, PROXY, Particles, Transfer};
 use fearless_simd::{Level, Simd, dispatch, f32x8, prelude::*};
 use rayon::prelude::*;
@@ -12,9 +13,6 @@ use rayon::prelude::*;
 const KINEMATIC: f32 = 1e12;
 /// Cells that a task works on at least.
 const GRAIN: usize = 64;
-
-/// Grid node: velocity and inverse mass.
-pub(crate) type Node = [f32; 4];
 
 /// Sums over particles, cell by cell and then node by node.
 #[derive(Debug, Default)]

@@ -40,7 +40,7 @@ const NOTHING: Hit = Hit {
 };
 
 /// Samples of colliders, and contacts where they touch the material.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Raster {
     /// Samples on a lattice; none for particles.
     pub set: Option<NodeSet>,

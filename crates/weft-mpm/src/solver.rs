@@ -2,7 +2,7 @@
 
 use crate::bins::Bins;
 use crate::collider::Colliders;
-use crate::config::{Config, GridKind, StrainBasis, VelocityBasis, WarmStart};
+use crate::config::{Config, GridKind, RheologyKind, Stage, StrainBasis, VelocityBasis, WarmStart};
 use crate::grid::{Cells, NodeSet, Remembered};
 use crate::momentum::{Sums, elastic_average, momentum};
 use crate::raster::Raster;
@@ -83,11 +83,12 @@ pub struct Impulse {
 }
 
 /// Moves particles by implicit steps; owns all grid data, which is used again from step to step.
-#[derive(Debug)]
 pub struct Solver {
     config: Config,
     materials: Vec<Material>,
     elastic_materials: Vec<[f32; 3]>,
+    /// Solvers, with `Auto` resolved.
+    stages: Vec<Stage>,
     level: Level,
     worlds: usize,
     cells: Cells,
@@ -115,6 +116,16 @@ pub struct Solver {
     last_impulses: Vec<[f32; 3]>,
     /// Whether grid data fits the cells.
     fresh: bool,
+}
+
+impl std::fmt::Debug for Solver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Solver")
+            .field("config", &self.config)
+            .field("materials", &self.materials)
+            .field("cells", &self.cells.count())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Solver {
@@ -147,9 +158,17 @@ impl Solver {
             VelocityBasis::Q1 => NodeSet::vertices(),
             VelocityBasis::B2 | VelocityBasis::B3 => NodeSet::splines(),
         };
+        let resolve = |stage: &Stage| match (stage, config.velocity_basis) {
+            (Stage::Rheology(RheologyKind::Auto), VelocityBasis::Q1) => {
+                Stage::Rheology(RheologyKind::GaussSeidel)
+            }
+            (Stage::Rheology(RheologyKind::Auto), _) => Stage::Rheology(RheologyKind::Batched),
+            (other, _) => *other,
+        };
         let of = |m: &Material| [m.young_modulus, m.poisson_ratio, m.damping];
         Ok(Solver {
             elastic_materials: materials.iter().map(of).collect(),
+            stages: config.solver.iter().map(resolve).collect(),
             level: Level::new(),
             worlds,
             cells,
@@ -277,7 +296,7 @@ impl Solver {
             relaxation: self.config.relaxation,
             legacy_half_adjoint: self.config.legacy_half_adjoint,
             check_every: self.config.check_every,
-            stages: &self.config.solver,
+            stages: &self.stages,
             viscous: self.materials.iter().any(|m| m.viscosity > 0.0),
             dilatant: self.materials.iter().any(|m| m.dilatancy > 0.0),
         };

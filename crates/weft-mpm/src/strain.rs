@@ -32,7 +32,7 @@ pub(crate) struct Inputs<'a> {
 }
 
 /// Strain space with its rows in the layout of the solver.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct StrainRows {
     pub basis: StrainBasis,
     pub sites: Sites,
@@ -52,6 +52,8 @@ pub(crate) struct StrainRows {
     pub of_particle: Vec<u32>,
     /// Material volume of each cell.
     pub material_volume: Vec<f32>,
+    /// For continuous strain: the column of each place in the reach, `[place * width + slot]`.
+    column_of: Vec<u8>,
     local: Vec<Local>,
     local_b: Vec<[f32; 3]>,
     /// Places of each node in the cells around, for continuous strain.
@@ -135,14 +137,16 @@ impl StrainRows {
             *at += 1;
         }
         sites.columns.resize(blocks * width, [0; LANES]);
+        self.column_of.resize(blocks * LANES * width, 0);
         let grid = nodes.grid();
         let (site_at, slots) = (&self.site_at, nodes.slots());
         sites
             .columns
             .par_chunks_mut(width)
+            .zip(self.column_of.par_chunks_mut(LANES * width))
             .with_min_len(32)
             .enumerate()
-            .for_each(|(block, columns)| {
+            .for_each(|(block, (columns, column_of))| {
                 for lane in 0..LANES {
                     let own = site_at[block * LANES + lane];
                     // The first lane of a block is in use.
@@ -164,13 +168,20 @@ impl StrainRows {
                     };
                     let low = -(reach / 2);
                     let side = reach + 1;
-                    // Proven: a vertex of a cell is also a velocity node.
-                    let valid = find([0; 3]).unwrap_or(0) as u32;
-                    for (slot, column) in columns.iter_mut().enumerate() {
-                        let slot = slot as i32;
-                        let step = [slot / (side * side), slot / side % side, slot % side];
-                        let found = find(step.map(|s| s + low));
-                        column[lane] = found.map_or(valid, |f| f as u32);
+                    // Nodes that are not there leave their place to the next; those places that
+                    // remain repeat the first.
+                    let mut used = 0;
+                    for slot in 0..width {
+                        let at = slot as i32;
+                        let step = [at / (side * side), at / side % side, at % side];
+                        if let Some(found) = find(step.map(|s| s + low)) {
+                            columns[used][lane] = found as u32;
+                            column_of[lane * width + slot] = used as u8;
+                            used += 1;
+                        }
+                    }
+                    for column in used..width {
+                        columns[column][lane] = columns[0][lane];
                     }
                 }
             });
@@ -425,12 +436,11 @@ impl StrainRows {
                     sum.to_local(local, b)
                 });
             });
-        let (site_at, dofs, local, local_b) =
-            (&self.site_at, &self.dofs, &self.local, &self.local_b);
+        let (site_at, column_of) = (&self.site_at, &self.column_of);
+        let (local, local_b) = (&self.local, &self.local_b);
         let (first, around) = (&self.first, &self.around);
         let reach = if G == 1 { 2 } else { 4 };
         let side = reach + 1;
-        let _ = dofs;
         blocks(&mut self.sites, &mut self.couplings, &mut self.rotation).for_each(
             |(block, mut out)| {
                 for lane in 0..LANES {
@@ -457,8 +467,9 @@ impl StrainRows {
                             let slot27 = [0, 1, 2].map(|d| to[d] + 1 - corner[d]);
                             let target = (slot27[0] * side + slot27[1]) * side + slot27[2];
                             let add = local_b[(cell * 8 + slot) * width + column];
+                            let at = (block * LANES + lane) * out.width + target;
                             for d in 0..3 {
-                                out.b[target][d][lane] += add[d];
+                                out.b[usize::from(column_of[at])][d][lane] += add[d];
                             }
                         }
                     }

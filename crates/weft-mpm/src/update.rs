@@ -4,7 +4,7 @@ use crate::bins::Bins;
 use crate::eigen::{left_cauchy_green, symmetric};
 use crate::grid::{NONE, NodeSet};
 use crate::shape::{Group, linear, shapes, trilinear_values};
-use crate::solve::Node;
+use crate::solve::{Node, project};
 use crate::strain::{StrainRows, yield_parameters};
 use crate::tensor::{Mat3, unpack};
 use crate::{ACTIVE, Material, PROXY, Particles, StrainBasis, VelocityBasis};
@@ -231,7 +231,7 @@ impl Update<'_> {
         };
         *jp *= (rate * trace).exp().clamp(0.01, 10.0);
         let factor = material.hardening_factor(*jp);
-        *kept = project(stress, &yield_parameters(material, factor, 0.0));
+        *kept = project(&yield_parameters(material, factor, 0.0), stress);
         if !material.is_compliant() {
             return;
         }
@@ -276,30 +276,4 @@ fn within_limits(f: &Mat3) -> bool {
     }
     let (values, _) = symmetric(b);
     values.iter().all(|v| (low..=high).contains(v))
-}
-
-/// The stress closest to `r` within the yield surface along the pressure, then along the shear.
-pub(crate) fn project(r: &[f32; 6], y: &[f32; 6]) -> [f32; 6] {
-    let (low, high) = (-y[1].max(0.0), y[0]);
-    let normal = r[0].max(low).min(high);
-    let friction = match y[0] > 0.0 {
-        true => (y[3] / y[0]).max(0.0),
-        false => 0.0,
-    };
-    let middle = (low + 0.5 * high).min(0.5 * high);
-    let reach = match normal {
-        n if n < middle => n - low,
-        n if n > 0.5 * high => high - n,
-        _ => 0.5 * high,
-    };
-    let strength = y[2].max(0.0) + friction * reach.max(0.0);
-    let shear = r[1..].iter().map(|x| x * x).sum::<f32>().sqrt();
-    let scale = if shear > strength {
-        strength / shear
-    } else {
-        1.0
-    };
-    let mut out = r.map(|x| x * scale);
-    out[0] = normal;
-    out
 }

@@ -1,7 +1,7 @@
 //! Weft: finite elements with forms as data.
 //!
 //! Modules build on one another in this order:
-//! [`memory`] ← [`element`] ← [`geometry`] ← [`space`] ← [`partition`]/[`field`] ← [`form`] ← [`sparse`] ← [`solve`] ← [`assemble`] ← [`adapt`]/[`problem`].
+//! [`memory`] ← [`element`] ← [`geometry`] ← [`space`] ← [`partition`]/[`field`] ← [`particle`] ← [`form`] ← [`sparse`] ← [`solve`] ← [`assemble`] ← [`adapt`]/[`problem`].
 //! Two places look ahead: a space knows the [`form::Shape`] of its values, and a field gives its
 //! expression.
 
@@ -12,6 +12,7 @@ pub mod field;
 pub mod form;
 pub mod geometry;
 pub mod memory;
+pub mod particle;
 pub mod partition;
 pub mod problem;
 pub mod solve;

@@ -238,6 +238,7 @@ fn squares<S: Simd>(r: &[f32x8<S>; 6]) -> f32x8<S> {
     r[5].mul_add(r[5], pair(1, 2) + pair(3, 4))
 }
 
+#[cfg(test)]
 pub(super) mod twin;
 
 #[cfg(test)]

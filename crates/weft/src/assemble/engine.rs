@@ -1,15 +1,16 @@
 //! Evaluating the blocks of one integral: geometry, inputs, tape, contraction, scatter.
 
 use super::domain::Block;
-use super::frame::{MapTable, jacobians, side_frames};
-use super::integral::IntegralPlan;
+use super::frame::{jacobians, side_frames};
+use super::integral::{FieldUse, IntegralPlan};
 use super::lanes::{LANES, Lane, load, splat};
 use super::local::{contract, scatter};
 use super::scatter::Shared;
+use super::tables::{Basis, ParticleTile, RuleTile, Run, Table, Tile, for_table, tabulate};
 use super::tape;
-use crate::element::Tabulation;
 use crate::form::lower::Input;
 use crate::memory::Pool;
+use crate::particle::ParticleSamples;
 use fearless_simd::{Level, Simd, dispatch, prelude::*};
 use std::ops::Range;
 
@@ -24,6 +25,10 @@ pub(crate) struct Snapshot<'a> {
     pub uniforms: &'a [f64],
     /// Values of the fields of the program.
     pub fields: &'a [Vec<f64>],
+    /// Particle data of the program.
+    pub particle_data: &'a [Vec<f64>],
+    /// Where the particles are, if the integral is over particles.
+    pub samples: Option<&'a ParticleSamples>,
 }
 
 /// Where results go.
@@ -34,7 +39,7 @@ pub(crate) enum Sink<'a> {
     Vector(&'a Shared<'a>),
     /// One sum for each chunk; the number is the chunk's.
     Scalar(&'a Shared<'a>, usize),
-    /// `[cell][point][component]`.
+    /// `[cell][point][component]`, or by particle or sample.
     Values(&'a Shared<'a>),
 }
 
@@ -84,8 +89,18 @@ pub(crate) fn run_chunk(
         slots: cut(layout.slots),
         local: cut(layout.local),
     };
+    let mut functions = Functions {
+        tables: cut(layout.tables),
+        work: cut(layout.work),
+    };
     let level = Level::new();
-    dispatch!(level, simd => chunk_with(simd, plan, chunk, snapshot, &mut scratch, sink));
+    dispatch!(level, simd => chunk_with(simd, plan, chunk, snapshot, &mut scratch, &mut functions, sink));
+}
+
+/// Shape functions at particles, and room to evaluate one element.
+struct Functions<'a> {
+    tables: &'a mut [Lane],
+    work: &'a mut [Lane],
 }
 
 #[inline(always)]
@@ -95,27 +110,44 @@ fn chunk_with<S: Simd>(
     chunk: Range<usize>,
     snapshot: &Snapshot,
     scratch: &mut Scratch,
+    functions: &mut Functions,
     sink: Sink,
 ) {
     let mut total = 0.0;
     for number in chunk {
         let block = &plan.blocks[number];
         let mut sums = [0.0; LANES];
-        let mut first = 0;
-        while first < plan.points {
-            let points = first..(first + plan.tile).min(plan.points);
-            evaluate(simd, plan, block, points.clone(), snapshot, scratch);
-            contract(
-                simd,
-                plan,
-                block,
-                points.clone(),
-                snapshot,
-                scratch,
-                &mut sums,
-                sink,
-            );
-            first = points.end;
+        let particles = plan.particles.as_ref().zip(snapshot.samples);
+        let run = particles.and_then(|(_, samples)| Run::new(samples, block));
+        let points = match (&run, &plan.particles) {
+            (Some(run), _) => run.points(),
+            (None, None) => plan.points,
+            // No particle in any of the cells.
+            (None, Some(_)) => continue,
+        };
+        for first in (0..points).step_by(plan.tile) {
+            let count = plan.tile.min(points - first);
+            let tile = match (&run, &plan.particles) {
+                (Some(run), Some(particles)) => {
+                    let Functions { tables, work } = functions;
+                    tabulate(particles, run, first, count, tables, work);
+                    Tile::Particles(ParticleTile {
+                        plan: particles,
+                        run,
+                        tables,
+                        first,
+                        count,
+                    })
+                }
+                _ => Tile::Rule(RuleTile {
+                    plan,
+                    group: &plan.groups[block.group as usize],
+                    first,
+                    count,
+                }),
+            };
+            evaluate(simd, plan, block, tile, snapshot, scratch);
+            contract(simd, plan, block, tile, snapshot, scratch, &mut sums, sink);
         }
         scatter(plan, number, block, scratch, sink);
         // Unused lanes repeat an element and do not count.
@@ -133,37 +165,32 @@ fn evaluate<S: Simd>(
     simd: S,
     plan: &IntegralPlan,
     block: &Block,
-    points: Range<usize>,
+    tile: Tile,
     snapshot: &Snapshot,
     scratch: &mut Scratch,
 ) {
     let gd = plan.space_dim;
     let td = plan.topology.cell_kind().dim();
     let group = &plan.groups[block.group as usize];
-    let count = points.len();
+    let count = tile.count();
     let half = scratch.inverse.len() / plan.sides;
     // The outer side first, so that position and measure end up as the inner side's.
     for side in (0..plan.sides).rev() {
         let cells = block.cells(side);
         gather_coords(plan, cells, snapshot, scratch.coords);
-        let map = &group.sides[side].map;
         let jacobian_points = if snapshot.stride == 0 { 1 } else { count };
-        let table = MapTable {
-            nodes: map.nodes,
-            values: &map.values[points.start * map.nodes..points.end * map.nodes],
-            gradients: &map.gradients[points.start * map.nodes..points.end * map.nodes],
-        };
+        let table = tile.table(side, Basis::Map);
         let inverse = &mut scratch.inverse[side * half..(side + 1) * half];
         macro_rules! run {
             ($gd:literal, $td:literal) => {
-                jacobians::<S, $gd, $td>(
+                for_table!(table, t => jacobians::<S, _, $gd, $td>(
                     simd,
-                    &table,
+                    t,
                     scratch.coords,
                     jacobian_points,
                     inverse,
                     scratch.measure,
-                )
+                ))
             };
         }
         match (gd, td) {
@@ -195,9 +222,9 @@ fn evaluate<S: Simd>(
                 }
             }
         }
-        fill_inputs(simd, plan, side, cells, &table, count, scratch);
+        fill_inputs(simd, plan, side, cells, tile, snapshot, scratch);
     }
-    fill_fields(simd, plan, block, points, snapshot, scratch);
+    fill_fields(simd, plan, block, tile, snapshot, scratch);
     tape::run(
         simd,
         &plan.program.tape,
@@ -235,25 +262,20 @@ fn fill_inputs<S: Simd>(
     plan: &IntegralPlan,
     side: usize,
     cells: &[u32; LANES],
-    table: &MapTable,
-    points: usize,
+    tile: Tile,
+    snapshot: &Snapshot,
     scratch: &mut Scratch,
 ) {
     let gd = plan.space_dim;
+    let points = tile.count();
+    let table = tile.table(side, Basis::Map);
     let here = |s: &crate::form::SideOf| (*s == crate::form::SideOf::Outside) as usize == side;
     for (input, register) in &plan.program.inputs {
         let at = *register as usize * points;
         let out = &mut scratch.registers[at..at + points];
         match input {
             Input::Position(d) if side == 0 => {
-                for (q, out) in out.iter_mut().enumerate() {
-                    let mut sum = splat(simd, 0.0);
-                    for i in 0..table.nodes {
-                        let x = load(simd, &scratch.coords[i * gd + d]);
-                        sum = x.mul_add(splat(simd, table.values[q * table.nodes + i]), sum);
-                    }
-                    *out = sum.into();
-                }
+                for_table!(table, t => positions(simd, t, *d, gd, scratch.coords, out));
             }
             Input::Normal(d) if side == 0 => {
                 for (q, out) in out.iter_mut().enumerate() {
@@ -278,6 +300,10 @@ fn fill_inputs<S: Simd>(
             Input::CellData(s, data) if here(s) => {
                 out.fill(cells.map(|c| data.values[c as usize]));
             }
+            &Input::ParticleData { data, component } if side == 0 => {
+                let components = plan.program.particle_data[data].shape().len();
+                tile.gather(&snapshot.particle_data[data], components, component, out);
+            }
             _ => {}
         }
     }
@@ -289,18 +315,17 @@ fn fill_fields<S: Simd>(
     simd: S,
     plan: &IntegralPlan,
     block: &Block,
-    points: Range<usize>,
+    tile: Tile,
     snapshot: &Snapshot,
     scratch: &mut Scratch,
 ) {
     let gd = plan.space_dim;
     let td = plan.topology.cell_kind().dim();
-    let count = points.len();
+    let count = tile.count();
     let half = scratch.inverse.len() / plan.sides;
-    let group = &plan.groups[block.group as usize];
     for part in &plan.fields {
         let space = plan.program.fields[part.field].space();
-        let table: &Tabulation = &group.sides[part.side].fields[part.field];
+        let table = tile.table(part.side, Basis::Field(part.field));
         let values = &snapshot.fields[part.field];
         let components = space.components();
         for (lane, &cell) in block.cells(part.side).iter().enumerate() {
@@ -308,38 +333,85 @@ fn fill_fields<S: Simd>(
                 scratch.dofs[i][lane] = values[node as usize * components + part.dof];
             }
         }
-        let inverse = &scratch.inverse[part.side * half..(part.side + 1) * half];
-        let derivatives = part.registers[1..].iter().any(Option::is_some);
-        for q in 0..count {
-            let from = (points.start + q) * table.nodes;
-            if let Some(register) = part.registers[0] {
-                let mut sum = splat(simd, 0.0);
-                for (i, &n) in table.values[from..from + table.nodes].iter().enumerate() {
-                    sum = load(simd, &scratch.dofs[i]).mul_add(splat(simd, n), sum);
-                }
-                scratch.registers[register as usize * count + q] = sum.into();
+        for_table!(table, t => field_values(
+            simd,
+            part,
+            t,
+            [gd, td],
+            count,
+            snapshot.stride,
+            &scratch.inverse[part.side * half..(part.side + 1) * half],
+            scratch.dofs,
+            scratch.registers,
+        ));
+    }
+}
+
+/// Coordinate `d` of the positions.
+#[inline(always)]
+fn positions<S: Simd, T: Table>(
+    simd: S,
+    table: T,
+    d: usize,
+    gd: usize,
+    coords: &[Lane],
+    out: &mut [Lane],
+) {
+    for (q, out) in out.iter_mut().enumerate() {
+        let mut sum = splat(simd, 0.0);
+        for i in 0..table.nodes() {
+            let x = load(simd, &coords[i * gd + d]);
+            sum = x.mul_add(table.value(simd, q * table.nodes() + i), sum);
+        }
+        *out = sum.into();
+    }
+}
+
+/// One component of a field with the degrees of freedom `dofs`.
+#[inline(always)]
+fn field_values<S: Simd, T: Table>(
+    simd: S,
+    part: &FieldUse,
+    table: T,
+    [gd, td]: [usize; 2],
+    count: usize,
+    stride: usize,
+    inverse: &[Lane],
+    dofs: &[Lane],
+    registers: &mut [Lane],
+) {
+    let derivatives = part.registers[1..].iter().any(Option::is_some);
+    for q in 0..count {
+        let from = q * table.nodes();
+        if let Some(register) = part.registers[0] {
+            let mut sum = splat(simd, 0.0);
+            for i in 0..table.nodes() {
+                let n = table.value(simd, from + i);
+                sum = load(simd, &dofs[i]).mul_add(n, sum);
             }
-            if !derivatives {
+            registers[register as usize * count + q] = sum.into();
+        }
+        if !derivatives {
+            continue;
+        }
+        let mut reference = [splat(simd, 0.0); 3];
+        for i in 0..table.nodes() {
+            let u = load(simd, &dofs[i]);
+            for k in 0..td {
+                let g = table.gradient(simd, from + i, k);
+                reference[k] = u.mul_add(g, reference[k]);
+            }
+        }
+        let inv = &inverse[q * stride * td * gd..][..td * gd];
+        for d in 0..gd {
+            let Some(register) = part.registers[1 + d] else {
                 continue;
+            };
+            let mut sum = splat(simd, 0.0);
+            for k in 0..td {
+                sum = load(simd, &inv[k * gd + d]).mul_add(reference[k], sum);
             }
-            let mut reference = [splat(simd, 0.0); 3];
-            for (i, g) in table.gradients[from..from + table.nodes].iter().enumerate() {
-                let u = load(simd, &scratch.dofs[i]);
-                for k in 0..td {
-                    reference[k] = u.mul_add(splat(simd, g[k]), reference[k]);
-                }
-            }
-            let inv = &inverse[q * snapshot.stride * td * gd..][..td * gd];
-            for d in 0..gd {
-                let Some(register) = part.registers[1 + d] else {
-                    continue;
-                };
-                let mut sum = splat(simd, 0.0);
-                for k in 0..td {
-                    sum = load(simd, &inv[k * gd + d]).mul_add(reference[k], sum);
-                }
-                scratch.registers[register as usize * count + q] = sum.into();
-            }
+            registers[register as usize * count + q] = sum.into();
         }
     }
 }

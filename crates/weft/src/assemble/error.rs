@@ -36,6 +36,19 @@ pub enum AssembleError {
     /// More matrix entries than the plan can address.
     #[error("the matrix would have {0} blocks; a plan addresses at most {max}", max = u32::MAX)]
     TooManyEntries(u64),
+    /// The particles are in cells that are no more.
+    #[error("the particles were sorted into cells that changed since; rebuild their quadrature")]
+    StaleParticles,
+    /// Particle data for another number of particles.
+    #[error("the particle data `{name}` is of {got} particles where the cloud has {expected}")]
+    ParticleData {
+        /// Its name.
+        name: String,
+        /// Particles it has values for.
+        got: usize,
+        /// Particles of the cloud.
+        expected: usize,
+    },
     /// The value of a functional is not a finite number.
     #[error("an integral is not a finite number; the integrand is `{0}`")]
     NotFinite(String),

@@ -1,23 +1,16 @@
 //! Jacobians, their inverses, measures and normals for a block of elements.
 
 use super::lanes::{Lane, load, splat};
+use super::tables::Table;
 use fearless_simd::{Simd, f64x8, prelude::*};
-
-/// Tables of the geometry's map at the points of one group: `values[q * nodes + i]` and
-/// `gradients` in the same order.
-pub(crate) struct MapTable<'a> {
-    pub nodes: usize,
-    pub values: &'a [f64],
-    pub gradients: &'a [[f64; 3]],
-}
 
 /// Fill inverse Jacobians `inverse[(q * TD + k) * GD + d] = ∂ξ_k/∂x_d` and measure densities
 /// `measure[q]` (√det JᵀJ) for `points` points from node coordinates `coords[i * GD + d]`.
 /// Embedded cells (GD > TD) get the left pseudo-inverse (JᵀJ)⁻¹Jᵀ.
 #[inline(always)]
-pub(crate) fn jacobians<S: Simd, const GD: usize, const TD: usize>(
+pub(crate) fn jacobians<S: Simd, T: Table, const GD: usize, const TD: usize>(
     simd: S,
-    table: &MapTable,
+    table: T,
     coords: &[Lane],
     points: usize,
     inverse: &mut [Lane],
@@ -25,12 +18,15 @@ pub(crate) fn jacobians<S: Simd, const GD: usize, const TD: usize>(
 ) {
     for q in 0..points {
         let mut j = [[splat(simd, 0.0); TD]; GD];
-        let gradients = &table.gradients[q * table.nodes..(q + 1) * table.nodes];
-        for (g, x) in gradients.iter().zip(coords.chunks_exact(GD)) {
+        for (i, x) in coords.chunks_exact(GD).enumerate() {
+            let mut g = [splat(simd, 0.0); TD];
+            for k in 0..TD {
+                g[k] = table.gradient(simd, q * table.nodes() + i, k);
+            }
             for d in 0..GD {
                 let x = load(simd, &x[d]);
                 for k in 0..TD {
-                    j[d][k] = x.mul_add(splat(simd, g[k]), j[d][k]);
+                    j[d][k] = x.mul_add(g[k], j[d][k]);
                 }
             }
         }

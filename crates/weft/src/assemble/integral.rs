@@ -6,9 +6,11 @@ use super::lanes::LANES;
 use super::scatter::{self, Colours};
 use crate::element::{CellKind, Lagrange, Quadrature, Tabulation};
 use crate::form::lower::{Coefficient, Input, Operand, Program, Slot, lower};
-use crate::form::{DomainKind, FormError, Integral, SideOf};
+use crate::form::{DomainKind, FormError, Integral, Measure, SideOf};
 use crate::geometry::{Geometry, Topology, map_element};
+use crate::particle::ParticleQuadrature;
 use crate::space::Space;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes of block arrays to stay below, about a third of a second-level cache.
@@ -96,9 +98,84 @@ pub(crate) struct IntegralPlan {
     pub colours: Colours,
     pub fields: Vec<FieldUse>,
     pub parts: Parts,
+    /// Whether test and trial functions are the same.
+    pub same_functions: bool,
+    /// If the integral is over particles.
+    pub particles: Option<ParticlePlan>,
     pub layout: Layout,
     /// The integrand, for messages.
     pub text: String,
+}
+
+/// Points that particles are worked on at a time, at most.
+const PARTICLE_TILE: usize = 16;
+
+/// Functions to evaluate at particles.
+pub(crate) struct ParticlePlan {
+    pub quadrature: ParticleQuadrature,
+    /// Whether values at particles are multiplied by their weights.
+    pub weighted: bool,
+    pub dim: usize,
+    /// Different elements, and their functions at the centre of a cell.
+    pub elements: Vec<Lagrange>,
+    pub centres: Vec<Tabulation>,
+    /// Numbers of elements.
+    pub map: usize,
+    pub test: Option<usize>,
+    pub trial: Option<usize>,
+    pub fields: Vec<usize>,
+}
+
+impl ParticlePlan {
+    fn new(
+        quadrature: &ParticleQuadrature,
+        program: &Program,
+        map_basis: Lagrange,
+        weighted: bool,
+    ) -> ParticlePlan {
+        let kind = map_basis.kind();
+        let mut elements = vec![map_basis];
+        let mut number = |space: &Space| {
+            let new = space.element();
+            // Families agree to degree 2.
+            let same = |old: &Lagrange| {
+                old.degree() == new.degree() && (old.family() == new.family() || old.degree() <= 2)
+            };
+            elements.iter().position(same).unwrap_or_else(|| {
+                elements.push(new.clone());
+                elements.len() - 1
+            })
+        };
+        let test = program.test.as_ref().map(&mut number);
+        let trial = program.trial.as_ref().map(&mut number);
+        let fields = program.fields.iter().map(|f| number(f.space())).collect();
+        let centre = |e: &Lagrange| e.tabulate(&[kind.center()]);
+        ParticlePlan {
+            quadrature: quadrature.clone(),
+            weighted,
+            dim: kind.dim(),
+            centres: elements.iter().map(centre).collect(),
+            elements,
+            map: 0,
+            test,
+            trial,
+            fields,
+        }
+    }
+
+    /// Lanes of the values and of the gradients of an element, in tables for `points` points.
+    #[inline(always)]
+    pub fn ranges(&self, element: usize, points: usize) -> (Range<usize>, Range<usize>) {
+        let lanes = |e: &Lagrange| e.node_count() * points * (1 + self.dim);
+        let start: usize = self.elements[..element].iter().map(lanes).sum();
+        let values = self.elements[element].node_count() * points;
+        let middle = start + values;
+        (start..middle, middle..middle + values * self.dim)
+    }
+
+    fn lanes(&self, points: usize) -> usize {
+        self.ranges(self.elements.len() - 1, points).1.end
+    }
 }
 
 /// Lanes of each block array.
@@ -116,6 +193,8 @@ pub(crate) struct Layout {
     pub weighted: usize,
     pub slots: usize,
     pub local: usize,
+    pub tables: usize,
+    pub work: usize,
 }
 
 impl Layout {
@@ -132,6 +211,8 @@ impl Layout {
             + self.weighted
             + self.slots
             + self.local
+            + self.tables
+            + self.work
     }
 }
 
@@ -142,12 +223,14 @@ fn side_number(side: SideOf) -> usize {
     }
 }
 
-/// Where in the cells the integrand is evaluated.
+/// What to do with the integrand, and where.
 pub(crate) enum Points<'a> {
-    /// By a rule for the integrand.
+    /// Integrate it, by a rule for the integrand or over the measure's particles.
     Quadrature,
-    /// At given reference coordinates of every cell.
+    /// Evaluate it at given reference coordinates of every cell.
     Listed(&'a [[f64; 3]]),
+    /// Evaluate it at the measure's particles, multiplied by their weights or not.
+    Particles { weighted: bool },
 }
 
 impl IntegralPlan {
@@ -166,6 +249,7 @@ impl IntegralPlan {
         let on_sides = measure.kind != DomainKind::Cells;
         let sides = if two_sided { 2 } else { 1 };
         check_inputs(&program, &text, on_sides, space_dim, topology.cell_count())?;
+        check_particles(measure, &program, &text)?;
 
         let element_kind = if on_sides { kind.side_kind() } else { kind };
         let context = |source| AssembleError::Element {
@@ -181,7 +265,8 @@ impl IntegralPlan {
             estimate.saturating_add(measure)
         });
         let (rule_points, weights) = match points {
-            Points::Quadrature => {
+            _ if measure.particles.is_some() => (Vec::new(), vec![1.0; PARTICLE_TILE]),
+            Points::Quadrature | Points::Particles { .. } => {
                 let rule = Quadrature::new(element_kind, degree).map_err(context)?;
                 let scale = element_kind.reference_measure();
                 let weights: Vec<f64> = rule.weights().iter().map(|w| w * scale).collect();
@@ -210,7 +295,7 @@ impl IntegralPlan {
 
         let fields = field_uses(&program);
         let parts = match (&program.test, &program.trial) {
-            _ if matches!(points, Points::Listed(_)) => {
+            _ if !matches!(points, Points::Quadrature) => {
                 let components = integral.integrand.shape().len();
                 let mut values = vec![None; components];
                 for c in &program.coefficients {
@@ -236,12 +321,22 @@ impl IntegralPlan {
             }
             _ => scatter::uncoloured(elements.blocks.len()),
         };
+        let same_functions = match (&program.test, &program.trial) {
+            (Some(a), Some(b)) => a.same(b),
+            _ => false,
+        };
+        let map_nodes = map_basis.node_count();
+        let weighted = matches!(points, Points::Particles { weighted: true });
+        let particles = measure
+            .particles
+            .as_ref()
+            .map(|p| ParticlePlan::new(p, &program, map_basis, weighted));
         let mut plan = IntegralPlan {
             topology,
             space_dim,
-            map_nodes: map_basis.node_count(),
+            map_nodes,
             sides,
-            points: rule_points.len(),
+            points: weights.len(),
             tile: 1,
             weights,
             groups,
@@ -249,6 +344,8 @@ impl IntegralPlan {
             colours,
             fields,
             parts,
+            same_functions,
+            particles,
             layout: Layout::default(),
             text,
             geometry,
@@ -294,6 +391,11 @@ impl IntegralPlan {
             native: natives.max().unwrap_or(0) * tile,
             ..Layout::default()
         };
+        if let Some(particles) = &self.particles {
+            layout.tables = particles.lanes(tile);
+            let nodes = most(&mut particles.elements.iter().map(Lagrange::node_count));
+            layout.work = (4 * nodes).div_ceil(LANES);
+        }
         match &self.parts {
             Parts::Matrix(parts) => {
                 layout.test =
@@ -368,6 +470,24 @@ fn check_spaces(
         }
     }
     Ok(())
+}
+
+/// Particle data has values at particles, and particles are in cells of their geometry.
+fn check_particles(measure: &Measure, program: &Program, text: &str) -> Result<(), AssembleError> {
+    let fail = |message: String| Err(FormError::Domain(message).into());
+    match (&measure.particles, program.particle_data.first()) {
+        (None, Some(data)) => fail(format!(
+            "the particle data `{}` has values at particles only; take the integral of `{text}` on particles",
+            data.name()
+        )),
+        (Some(_), _) if measure.kind != DomainKind::Cells => fail(format!(
+            "particles lie in cells; take the integral of `{text}` over cells (dx)"
+        )),
+        (Some(particles), _) if particles.geometry_id() != measure.geometry.id() => fail(format!(
+            "the particles in the integral of `{text}` are on another geometry than the measure"
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn check_inputs(

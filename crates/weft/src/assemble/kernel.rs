@@ -1,19 +1,18 @@
 //! Contraction of coefficients with basis functions: the inner loops of assembly.
 
 use super::lanes::{Lane, load, splat};
+use super::tables::Table;
 use fearless_simd::{Simd, prelude::*};
 
 /// Physical basis slots `out[(i * points + q) * axes + a]` of all basis functions: the value
 /// for axis 0, the derivative along x_d for axis 1 + d.
 #[inline(always)]
-pub(crate) fn basis_slots<S: Simd>(
+pub(crate) fn basis_slots<S: Simd, T: Table>(
     simd: S,
     gd: usize,
     td: usize,
     axes: &[u8],
-    nodes: usize,
-    values: &[f64],
-    gradients: &[[f64; 3]],
+    table: T,
     points: usize,
     stride: usize,
     inverse: &[Lane],
@@ -22,25 +21,24 @@ pub(crate) fn basis_slots<S: Simd>(
     let all = axes.len() == gd && axes[0] == 1;
     for q in 0..points {
         let inv = &inverse[q * stride * td * gd..(q * stride + 1) * td * gd];
-        let gradients = &gradients[q * nodes..(q + 1) * nodes];
         if all {
             match (gd, td) {
-                (3, 3) => gradients_at::<S, 3, 3>(simd, inv, gradients, points, q, out),
-                (2, 2) => gradients_at::<S, 2, 2>(simd, inv, gradients, points, q, out),
-                (3, 2) => gradients_at::<S, 3, 2>(simd, inv, gradients, points, q, out),
-                _ => some_slots(simd, gd, td, axes, values, gradients, inv, points, q, out),
+                (3, 3) => gradients_at::<S, T, 3, 3>(simd, inv, table, points, q, out),
+                (2, 2) => gradients_at::<S, T, 2, 2>(simd, inv, table, points, q, out),
+                (3, 2) => gradients_at::<S, T, 3, 2>(simd, inv, table, points, q, out),
+                _ => some_slots(simd, gd, td, axes, table, inv, points, q, out),
             }
         } else {
-            some_slots(simd, gd, td, axes, values, gradients, inv, points, q, out);
+            some_slots(simd, gd, td, axes, table, inv, points, q, out);
         }
     }
 }
 
 #[inline(always)]
-fn gradients_at<S: Simd, const GD: usize, const TD: usize>(
+fn gradients_at<S: Simd, T: Table, const GD: usize, const TD: usize>(
     simd: S,
     inv: &[Lane],
-    gradients: &[[f64; 3]],
+    table: T,
     points: usize,
     q: usize,
     out: &mut [Lane],
@@ -51,12 +49,16 @@ fn gradients_at<S: Simd, const GD: usize, const TD: usize>(
             j[k][d] = load(simd, &inv[k * GD + d]);
         }
     }
-    for (i, g) in gradients.iter().enumerate() {
+    for i in 0..table.nodes() {
+        let mut g = [splat(simd, 0.0); TD];
+        for k in 0..TD {
+            g[k] = table.gradient(simd, q * table.nodes() + i, k);
+        }
         let out = &mut out[(i * points + q) * GD..(i * points + q + 1) * GD];
         for d in 0..GD {
-            let mut sum = j[0][d] * splat(simd, g[0]);
+            let mut sum = j[0][d] * g[0];
             for k in 1..TD {
-                sum = j[k][d].mul_add(splat(simd, g[k]), sum);
+                sum = j[k][d].mul_add(g[k], sum);
             }
             out[d] = sum.into();
         }
@@ -64,29 +66,28 @@ fn gradients_at<S: Simd, const GD: usize, const TD: usize>(
 }
 
 #[inline(always)]
-fn some_slots<S: Simd>(
+fn some_slots<S: Simd, T: Table>(
     simd: S,
     gd: usize,
     td: usize,
     axes: &[u8],
-    values: &[f64],
-    gradients: &[[f64; 3]],
+    table: T,
     inv: &[Lane],
     points: usize,
     q: usize,
     out: &mut [Lane],
 ) {
-    let nodes = gradients.len();
-    for (i, g) in gradients.iter().enumerate() {
+    for i in 0..table.nodes() {
+        let at = q * table.nodes() + i;
         let out = &mut out[(i * points + q) * axes.len()..(i * points + q + 1) * axes.len()];
         for (slot, &axis) in out.iter_mut().zip(axes) {
             let sum = match axis {
-                0 => splat(simd, values[q * nodes + i]),
+                0 => table.value(simd, at),
                 d => {
                     let mut sum = splat(simd, 0.0);
                     for k in 0..td {
                         let j = load(simd, &inv[k * gd + d as usize - 1]);
-                        sum = j.mul_add(splat(simd, g[k]), sum);
+                        sum = j.mul_add(table.gradient(simd, at, k), sum);
                     }
                     sum
                 }

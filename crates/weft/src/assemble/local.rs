@@ -7,40 +7,37 @@ use super::integral::{IntegralPlan, MatrixPart, Parts, VectorPart};
 use super::kernel::{Contraction, basis_slots, contract as contract_slots};
 use super::lanes::{LANES, Lane, load, splat};
 use super::scatter::Shared;
+use super::tables::{AnyTable, Basis, Table, Tile, for_table};
 use super::tape;
-use crate::element::Tabulation;
 use crate::form::lower::Operand;
-use fearless_simd::{Simd, prelude::*};
-use std::ops::Range;
+use fearless_simd::{Simd, f64x8, prelude::*};
 
 #[inline(always)]
 pub(super) fn contract<S: Simd>(
     simd: S,
     plan: &IntegralPlan,
     block: &Block,
-    points: Range<usize>,
+    tile: Tile,
     snapshot: &Snapshot,
     scratch: &mut Scratch,
     sums: &mut [f64; LANES],
     sink: Sink,
 ) {
-    let count = points.len();
+    let count = tile.count();
     // Weights and measures together from here on.
-    for (q, &w) in plan.weights[points.clone()].iter().enumerate() {
-        scratch.measure[q] = (load(simd, &scratch.measure[q]) * w).into();
-    }
+    tile.weigh(simd, scratch.measure);
     match &plan.parts {
         Parts::Matrix(parts) => {
             let mut local = 0;
             for part in parts {
-                matrix_part(simd, plan, block, part, &points, snapshot, scratch, local);
+                matrix_part(simd, plan, part, tile, snapshot, scratch, local);
                 local += local_size(plan, part);
             }
         }
         Parts::Vector(parts) => {
             let mut local = 0;
             for part in parts {
-                vector_part(simd, plan, block, part, &points, snapshot, scratch, local);
+                vector_part(simd, plan, part, tile, snapshot, scratch, local);
                 local +=
                     part.components * plan.program.test.as_ref().map_or(0, |s| s.nodes_per_cell());
             }
@@ -48,8 +45,9 @@ pub(super) fn contract<S: Simd>(
         Parts::Scalar(Some(value)) => {
             let mut sum = splat(simd, 0.0);
             for q in 0..count {
+                let w = load(simd, &scratch.measure[q]);
                 let v = tape::fetch(simd, scratch.registers, snapshot.uniforms, count, *value, q);
-                sum = load(simd, &scratch.measure[q]).mul_add(v, sum);
+                sum = w.mul_add(counted(simd, tile, w, v), sum);
             }
             let sum: Lane = sum.into();
             for lane in 0..LANES {
@@ -60,22 +58,37 @@ pub(super) fn contract<S: Simd>(
         Parts::Values(values) => {
             let Sink::Values(out) = sink else { return };
             for (lane, &cell) in block.inside[..block.count as usize].iter().enumerate() {
-                let at = (cell as usize * plan.points + points.start) * values.len();
-                // SAFETY: every cell is in one block only.
-                let out = unsafe { out.part(at, count * values.len()) };
-                for (k, out) in out.iter_mut().enumerate() {
-                    let (q, component) = (k / values.len(), k % values.len());
-                    *out = match values[component] {
-                        None => 0.0,
-                        Some(Operand::Uniform(u)) => snapshot.uniforms[u as usize],
-                        Some(Operand::Register(r)) => {
-                            scratch.registers[r as usize * count + q][lane]
-                        }
+                for q in 0..count {
+                    let Some((place, factor)) = tile.place(cell, lane, q) else {
+                        continue;
                     };
+                    // SAFETY: every cell is in one block only, and no two of its points have
+                    // one place.
+                    let out = unsafe { out.part(place * values.len(), values.len()) };
+                    for (out, value) in out.iter_mut().zip(values) {
+                        let value = match *value {
+                            None => 0.0,
+                            Some(Operand::Uniform(u)) => snapshot.uniforms[u as usize],
+                            Some(Operand::Register(r)) => {
+                                scratch.registers[r as usize * count + q][lane]
+                            }
+                        };
+                        *out = factor * value;
+                    }
                 }
             }
         }
     }
+}
+
+/// The integrand where it counts: at points without weight it may be anything, even not a number.
+#[inline(always)]
+fn counted<S: Simd>(simd: S, tile: Tile, weight: f64x8<S>, value: f64x8<S>) -> f64x8<S> {
+    if !tile.ragged() {
+        return value;
+    }
+    let zero = splat(simd, 0.0);
+    weight.simd_eq(zero).select(zero, value)
 }
 
 fn local_size(plan: &IntegralPlan, part: &MatrixPart) -> usize {
@@ -88,72 +101,63 @@ fn local_size(plan: &IntegralPlan, part: &MatrixPart) -> usize {
 fn slots_of<S: Simd>(
     simd: S,
     plan: &IntegralPlan,
-    table: &Tabulation,
+    table: AnyTable,
+    points: usize,
     side: usize,
     axes: &[u8],
-    points: &Range<usize>,
     snapshot: &Snapshot,
     inverse: &[Lane],
     out: &mut [Lane],
 ) {
     let half = inverse.len() / plan.sides;
-    let n = table.nodes;
-    basis_slots(
+    for_table!(table, t => basis_slots(
         simd,
         plan.space_dim,
         plan.topology.cell_kind().dim(),
         axes,
-        n,
-        &table.values[points.start * n..points.end * n],
-        &table.gradients[points.start * n..points.end * n],
-        points.len(),
+        t,
+        points,
         snapshot.stride,
         &inverse[side * half..(side + 1) * half],
-        out,
-    );
+        out,));
 }
 
 #[inline(always)]
 fn matrix_part<S: Simd>(
     simd: S,
     plan: &IntegralPlan,
-    block: &Block,
     part: &MatrixPart,
-    points: &Range<usize>,
+    tile: Tile,
     snapshot: &Snapshot,
     scratch: &mut Scratch,
     local: usize,
 ) {
-    let count = points.len();
-    let group = &plan.groups[block.group as usize];
-    let (Some(test), Some(trial)) = (
-        &group.sides[part.test_side].test,
-        &group.sides[part.trial_side].trial,
-    ) else {
-        return;
-    };
+    let count = tile.count();
+    let test = tile.table(part.test_side, Basis::Test);
+    let trial = tile.table(part.trial_side, Basis::Trial);
+    let rows = for_table!(test, t => t.nodes());
     slots_of(
         simd,
         plan,
         test,
+        count,
         part.test_side,
         &part.test_axes,
-        points,
         snapshot,
         scratch.inverse,
         scratch.test,
     );
     let shared = part.test_side == part.trial_side
-        && std::sync::Arc::ptr_eq(test, trial)
+        && plan.same_functions
         && part.test_axes == part.trial_axes;
     if !shared {
         slots_of(
             simd,
             plan,
             trial,
+            count,
             part.trial_side,
             &part.trial_axes,
-            points,
             snapshot,
             scratch.inverse,
             scratch.trial,
@@ -171,15 +175,15 @@ fn matrix_part<S: Simd>(
                 operand,
                 q,
             );
-            scratch.weighted[q * operands + k] = (w * v).into();
+            scratch.weighted[q * operands + k] = (w * counted(simd, tile, w, v)).into();
         }
     }
     let trial_lanes: &[Lane] = if shared { scratch.test } else { scratch.trial };
     let trial_axes = part.trial_axes.len();
     let components = part.components();
     let width = part.targets.len();
-    let n = trial.nodes;
-    let add = points.start > 0;
+    let n = for_table!(trial, t => t.nodes());
+    let add = tile.first() > 0;
     for j in 0..n {
         // Trial function j with the coefficients put in: what the test slots multiply.
         for q in 0..count {
@@ -195,7 +199,7 @@ fn matrix_part<S: Simd>(
                 *slot = sum.into();
             }
         }
-        let rows = if part.symmetric { j + 1 } else { test.nodes };
+        let rows = if part.symmetric { j + 1 } else { rows };
         let job = Contraction {
             points: count,
             rows,
@@ -219,25 +223,21 @@ fn matrix_part<S: Simd>(
 fn vector_part<S: Simd>(
     simd: S,
     plan: &IntegralPlan,
-    block: &Block,
     part: &VectorPart,
-    points: &Range<usize>,
+    tile: Tile,
     snapshot: &Snapshot,
     scratch: &mut Scratch,
     local: usize,
 ) {
-    let count = points.len();
-    let group = &plan.groups[block.group as usize];
-    let Some(test) = &group.sides[part.side].test else {
-        return;
-    };
+    let count = tile.count();
+    let test = tile.table(part.side, Basis::Test);
     slots_of(
         simd,
         plan,
         test,
+        count,
         part.side,
         &part.axes,
-        points,
         snapshot,
         scratch.inverse,
         scratch.test,
@@ -257,17 +257,17 @@ fn vector_part<S: Simd>(
                     q,
                 ),
             };
-            scratch.slots[q * width + k] = (w * v).into();
+            scratch.slots[q * width + k] = (w * counted(simd, tile, w, v)).into();
         }
     }
     let components = part.components;
     let job = Contraction {
         points: count,
-        rows: test.nodes,
+        rows: for_table!(test, t => t.nodes()),
         components,
         basis: scratch.test,
         slots: &scratch.slots[..count * width],
-        add: points.start > 0,
+        add: tile.first() > 0,
         start: 0,
         step: components,
     };

@@ -17,6 +17,7 @@ mod lanes;
 mod local;
 mod plan;
 mod scatter;
+mod tables;
 mod tape;
 mod values;
 

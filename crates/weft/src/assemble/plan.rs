@@ -9,6 +9,7 @@ use super::scatter::Shared;
 use crate::form::{Expr, Form, FormError, Integral, Measure, Shape};
 use crate::geometry::{Geometry, MapClass};
 use crate::memory::Pool;
+use crate::particle::{ParticleQuadrature, ParticleSamples};
 use crate::space::Space;
 use crate::sparse::{BlockMatrix, Pattern};
 use rayon::prelude::*;
@@ -19,6 +20,7 @@ struct Plan {
     integrals: Vec<IntegralPlan>,
     uniforms: Vec<f64>,
     fields: Vec<Vec<f64>>,
+    particle_data: Vec<Vec<f64>>,
     sums: Vec<f64>,
     pool: Pool,
 }
@@ -40,6 +42,7 @@ impl Plan {
         let sums = vec![0.0; most(&|i| i.colours.iter().map(Vec::len).sum())];
         // One array for each field of the integral that has most; grown to fit on first use.
         let fields = vec![Vec::new(); most(&|i| i.program.fields.len())];
+        let particle_data = vec![Vec::new(); most(&|i| i.program.particle_data.len())];
         let pool = Pool::default_pool().clone();
         for integral in &integrals {
             // Block arrays of all threads at once: whichever thread does what in the first
@@ -53,6 +56,7 @@ impl Plan {
             integrals,
             uniforms,
             fields,
+            particle_data,
             sums,
             pool,
         }
@@ -60,9 +64,24 @@ impl Plan {
 
     /// Run integral `number` into `target`; returns the total of the chunks' sums.
     fn run(&mut self, number: usize, target: &mut [f64]) -> Result<f64, AssembleError> {
+        let particles = &self.integrals[number].particles;
+        let samples = particles.as_ref().map(|p| p.quadrature.samples());
+        self.run_on(number, samples.as_deref(), target)
+    }
+
+    /// As [`run`](Plan::run) over the particles as they were.
+    fn run_on(
+        &mut self,
+        number: usize,
+        samples: Option<&ParticleSamples>,
+        target: &mut [f64],
+    ) -> Result<f64, AssembleError> {
         let plan = &self.integrals[number];
         if !Arc::ptr_eq(&plan.topology, &plan.geometry.topology()) {
             return Err(AssembleError::MeshRebuilt);
+        }
+        if samples.is_some_and(|s| !Arc::ptr_eq(s.topology(), &plan.topology)) {
+            return Err(AssembleError::StaleParticles);
         }
         let map = plan.geometry.map();
         plan.program.evaluate_uniforms(&mut self.uniforms);
@@ -73,6 +92,23 @@ impl Plan {
             copy.extend_from_slice(&values);
             field.space().append_hanging(copy);
         }
+        let expected = samples.map_or(0, ParticleSamples::particle_count);
+        for (copy, data) in self
+            .particle_data
+            .iter_mut()
+            .zip(&plan.program.particle_data)
+        {
+            let values = data.values();
+            if values.len() != expected * data.shape().len() {
+                return Err(AssembleError::ParticleData {
+                    name: data.name().to_owned(),
+                    got: values.len() / data.shape().len(),
+                    expected,
+                });
+            }
+            copy.clear();
+            copy.extend_from_slice(&values);
+        }
         let snapshot = Snapshot {
             nodes: &map.nodes,
             cell_nodes: &map.cell_nodes,
@@ -80,6 +116,8 @@ impl Plan {
             stride: (plan.geometry.map_class() == MapClass::General) as usize,
             uniforms: &self.uniforms,
             fields: &self.fields,
+            particle_data: &self.particle_data,
+            samples,
         };
         let out = Shared::new(target);
         let sums = Shared::new(&mut self.sums);
@@ -292,11 +330,18 @@ impl ScalarPlan {
     }
 }
 
-/// Values of an expression at points of every cell, evaluated as often as wanted.
+/// Values of an expression at points of every cell or at particles, evaluated as often as wanted.
 pub struct PointPlan {
     plan: Plan,
-    len: usize,
+    place: Place,
     shape: Shape,
+}
+
+enum Place {
+    /// In every cell: how many numbers.
+    Cells(usize),
+    /// At particles; room for values at samples, where a particle has several.
+    Particles(ParticleQuadrature, Vec<f64>),
 }
 
 impl PointPlan {
@@ -307,7 +352,7 @@ impl PointPlan {
         points: &[[f64; 3]],
     ) -> Result<PointPlan, AssembleError> {
         let all = Measure::new(crate::form::DomainKind::Cells, geometry.clone());
-        PointPlan::over(expression, all, points)
+        PointPlan::over(expression, all, Points::Listed(points))
     }
 
     /// As [`PointPlan::new`] for the listed cells only, each once. The array of values keeps its
@@ -319,13 +364,62 @@ impl PointPlan {
         points: &[[f64; 3]],
     ) -> Result<PointPlan, AssembleError> {
         let all = Measure::new(crate::form::DomainKind::Cells, geometry.clone());
-        PointPlan::over(expression, all.listed(cells), points)
+        PointPlan::over(expression, all.listed(cells), Points::Listed(points))
+    }
+
+    /// Plan `expression` at particles: those of the quadrature at each evaluation. The value of
+    /// a particle that is spread over several samples is their mean, weighted by their shares.
+    ///
+    /// [`PointPlan::evaluate`] writes `[particle][component]` and leaves the values of particles
+    /// that are inactive or in no cell as they are.
+    pub fn on_particles(
+        expression: &Expr,
+        particles: &ParticleQuadrature,
+    ) -> Result<PointPlan, AssembleError> {
+        PointPlan::at_particles(expression, particles, false)
+    }
+
+    /// Plan the derivatives of Σ w f(x_p) with respect to the particles' positions: w ∇f(x_p) for
+    /// the scalar `integrand` f. Weights and particle data are held fixed. On a border between
+    /// cells, where ∇f may jump, it is that of the cell which the particle is sorted into.
+    ///
+    /// [`PointPlan::evaluate`] writes `[particle][axis]` and leaves the values of particles that
+    /// are inactive or in no cell as they are. Integrands with a gradient of a discrete function
+    /// have none, since second derivatives are not available.
+    pub fn position_gradient(
+        integrand: &Expr,
+        particles: &ParticleQuadrature,
+    ) -> Result<PointPlan, AssembleError> {
+        integrand.check()?;
+        if !integrand.shape().is_scalar() {
+            return Err(FormError::NotScalar {
+                expression: integrand.to_string(),
+                shape: integrand.shape().to_string(),
+            }
+            .into());
+        }
+        let axes = particles.geometry().space_dim();
+        PointPlan::at_particles(&integrand.grad_in(Some(axes)), particles, true)
+    }
+
+    fn at_particles(
+        expression: &Expr,
+        particles: &ParticleQuadrature,
+        weighted: bool,
+    ) -> Result<PointPlan, AssembleError> {
+        let geometry = particles.geometry().clone();
+        let all = Measure::new(crate::form::DomainKind::Cells, geometry);
+        PointPlan::over(
+            expression,
+            all.on_particles(particles),
+            Points::Particles { weighted },
+        )
     }
 
     fn over(
         expression: &Expr,
         measure: Measure,
-        points: &[[f64; 3]],
+        points: Points,
     ) -> Result<PointPlan, AssembleError> {
         expression.check()?;
         let held = expression.held();
@@ -339,12 +433,15 @@ impl PointPlan {
             measure,
             integrand: expression.clone(),
         };
-        let plan = IntegralPlan::new(&integral, Points::Listed(points))?;
+        let plan = IntegralPlan::new(&integral, points)?;
         let shape = expression.shape();
-        let len = plan.topology.cell_count() * points.len() * shape.len();
+        let place = match &plan.particles {
+            None => Place::Cells(plan.topology.cell_count() * plan.points * shape.len()),
+            Some(particles) => Place::Particles(particles.quadrature.clone(), Vec::new()),
+        };
         Ok(PointPlan {
             plan: Plan::with(vec![plan]),
-            len,
+            place,
             shape,
         })
     }
@@ -354,25 +451,69 @@ impl PointPlan {
         self.shape
     }
 
-    /// Numbers that [`PointPlan::evaluate`] writes.
+    /// Length of the array that [`PointPlan::evaluate`] takes; with particles, as they are now.
     pub fn len(&self) -> usize {
-        self.len
+        match &self.place {
+            Place::Cells(len) => *len,
+            Place::Particles(particles, _) => {
+                particles.samples().particle_count() * self.shape.len()
+            }
+        }
     }
 
     /// Whether there are no points.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
-    /// Write all values: `[cell][point][component]`.
+    /// Write all values: `[cell][point][component]`, or `[particle][component]`.
     pub fn evaluate(&mut self, out: &mut [f64]) -> Result<(), AssembleError> {
-        if out.len() != self.len {
-            return Err(AssembleError::Target {
+        let check = |expected: usize| match out.len() == expected {
+            true => Ok(()),
+            false => Err(AssembleError::Target {
                 what: "the array of values",
                 got: out.len(),
-                expected: self.len,
-            });
+                expected,
+            }),
+        };
+        let components = self.shape.len();
+        match &mut self.place {
+            Place::Cells(len) => {
+                check(*len)?;
+                self.plan.run_all(out)
+            }
+            Place::Particles(particles, at_samples) => {
+                let samples = particles.samples();
+                check(samples.particle_count() * components)?;
+                if !samples.several() {
+                    self.plan.run_on(0, Some(&samples), out)?;
+                    return Ok(());
+                }
+                at_samples.resize(samples.len() * components, 0.0);
+                self.plan.run_on(0, Some(&samples), at_samples)?;
+                sum_samples(&samples, at_samples, components, out);
+                Ok(())
+            }
         }
-        self.plan.run_all(out)
     }
+}
+
+/// From the parts at samples to the values at particles that have any.
+fn sum_samples(samples: &ParticleSamples, parts: &[f64], components: usize, out: &mut [f64]) {
+    const PARTICLES: usize = 1024;
+    let components = components.max(1);
+    out.par_chunks_mut(PARTICLES * components)
+        .enumerate()
+        .for_each(|(chunk, out)| {
+            for (k, out) in out.chunks_exact_mut(components).enumerate() {
+                let of = samples.of_particle(chunk * PARTICLES + k);
+                if of.is_empty() {
+                    continue;
+                }
+                for (c, out) in out.iter_mut().enumerate() {
+                    let part = |&s: &u32| parts[s as usize * components + c];
+                    *out = of.iter().map(part).sum();
+                }
+            }
+        });
 }

@@ -47,6 +47,7 @@ impl Chain<'_> {
             Op::Zero | Op::Constant(_) => zero(),
             Op::Param(_)
             | Op::CellData(_)
+            | Op::ParticleData(_)
             | Op::Position
             | Op::Normal
             | Op::CellSize
@@ -241,6 +242,7 @@ pub(crate) fn children(op: &Op) -> Vec<&Expr> {
         | Op::Constant(_)
         | Op::Param(_)
         | Op::CellData(_)
+        | Op::ParticleData(_)
         | Op::Position
         | Op::Normal
         | Op::CellSize

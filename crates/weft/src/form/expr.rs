@@ -10,6 +10,7 @@ use super::error::FormError;
 use super::functions::{Binary, Unary};
 use super::native::NativeFunction;
 use super::param::Param;
+use super::particle_data::ParticleData;
 use super::shape::Shape;
 use crate::field::Field;
 use crate::geometry::Geometry;
@@ -60,6 +61,7 @@ pub(crate) enum Op {
     Constant(f64),
     Param(Param),
     CellData(Arc<CellData>),
+    ParticleData(ParticleData),
     Position,
     Normal,
     CellSize,
@@ -428,5 +430,17 @@ impl From<&Field> for Expr {
 impl From<&Param> for Expr {
     fn from(param: &Param) -> Expr {
         Expr::leaf(Op::Param(param.clone()), param.shape())
+    }
+}
+
+impl From<&ParticleData> for Expr {
+    fn from(data: &ParticleData) -> Expr {
+        if data.shape().is_empty() {
+            return Expr::invalid(FormError::Domain(format!(
+                "the particle data `{}` has no components",
+                data.name()
+            )));
+        }
+        Expr::leaf(Op::ParticleData(data.clone()), data.shape())
     }
 }

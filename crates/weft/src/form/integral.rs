@@ -4,6 +4,7 @@ use super::error::FormError;
 use super::expr::{Expr, Held, mixed};
 use crate::field::Field;
 use crate::geometry::Geometry;
+use crate::particle::ParticleQuadrature;
 use crate::space::Space;
 use std::sync::Arc;
 
@@ -39,6 +40,7 @@ pub struct Measure {
     pub(crate) geometry: Arc<dyn Geometry>,
     pub(crate) subset: Subset,
     pub(crate) degree: Option<usize>,
+    pub(crate) particles: Option<ParticleQuadrature>,
 }
 
 impl Measure {
@@ -48,6 +50,7 @@ impl Measure {
             geometry,
             subset: Subset::All,
             degree: None,
+            particles: None,
         }
     }
 
@@ -96,7 +99,13 @@ impl Measure {
             (Subset::Masked(a), Subset::Masked(b)) => Arc::ptr_eq(a, b),
             _ => false,
         };
+        let points = match (&self.particles, &other.particles) {
+            (None, None) => true,
+            (Some(a), Some(b)) => a.same(b),
+            _ => false,
+        };
         subsets
+            && points
             && self.kind == other.kind
             && self.degree == other.degree
             && self.geometry.id() == other.geometry.id()
@@ -105,6 +114,14 @@ impl Measure {
     /// Use a rule exact to this degree instead of the estimated one.
     pub fn degree(mut self, degree: usize) -> Measure {
         self.degree = Some(degree);
+        self
+    }
+
+    /// Sum over the particles in the selected cells instead of using a rule. Weights are the
+    /// particles' volumes. The particles are those of the quadrature at assembly; a
+    /// [`degree`](Measure::degree) means nothing here.
+    pub fn on_particles(mut self, particles: &ParticleQuadrature) -> Measure {
+        self.particles = Some(particles.clone());
         self
     }
 }

@@ -16,6 +16,7 @@ pub(crate) mod lower;
 mod native;
 mod param;
 mod parse;
+mod particle_data;
 mod print;
 mod shape;
 mod text;
@@ -27,6 +28,7 @@ pub use integral::{DomainKind, Form, Measure, Subset};
 pub use native::{NativeFunction, point_function};
 pub use param::Param;
 pub use parse::Scope;
+pub use particle_data::{ParticleData, ParticleValues, ParticleValuesMut};
 pub use shape::Shape;
 pub use text::nearest;
 

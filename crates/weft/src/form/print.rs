@@ -31,6 +31,7 @@ fn write_expr(out: &mut String, e: &Expr, outer: u8) {
         }
         Op::Param(p) => out.push_str(p.name()),
         Op::CellData(d) => out.push_str(&d.name),
+        Op::ParticleData(d) => out.push_str(d.name()),
         Op::Position => out.push('x'),
         Op::Normal => out.push('n'),
         Op::CellSize => out.push('h'),

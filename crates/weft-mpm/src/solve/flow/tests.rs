@@ -2,6 +2,7 @@ use super::super::lanes::array;
 use super::twin::{Law, norm};
 use super::*;
 use crate::solve::LANES;
+use crate::solve::tests::Draws;
 use fearless_simd::{Level, dispatch};
 
 const ISOTROPIC: [f64; 6] = [1.0; 6];
@@ -242,23 +243,6 @@ fn viscosity_slows() {
         for (plain, viscous) in plain.iter().zip(all(y, d, b)) {
             assert!(size(&viscous.0) < size(&plain.0));
         }
-    }
-}
-
-/// Numbers in [0, 1), always the same.
-pub(crate) struct Draws(u64);
-
-impl Draws {
-    pub fn new(seed: u64) -> Draws {
-        Draws(seed)
-    }
-
-    pub fn draw(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 

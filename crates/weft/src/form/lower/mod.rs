@@ -19,6 +19,7 @@ use crate::form::expr::{CellData, Expr, SideOf};
 use crate::form::functions::{Binary, Unary};
 use crate::form::native::NativeFunction;
 use crate::form::param::Param;
+use crate::form::particle_data::ParticleData;
 use crate::space::Space;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -50,6 +51,11 @@ pub(crate) enum Input {
     Normal(usize),
     CellSize(SideOf),
     CellData(SideOf, Arc<CellData>),
+    /// Component of particle data number `data`.
+    ParticleData {
+        data: usize,
+        component: usize,
+    },
     /// Degree-of-freedom component of field number `field`.
     Field {
         field: usize,
@@ -112,6 +118,7 @@ pub(crate) struct Program {
     pub test: Option<Space>,
     pub trial: Option<Space>,
     pub fields: Vec<Field>,
+    pub particle_data: Vec<ParticleData>,
     /// Inputs and the registers they go to.
     pub inputs: Vec<(Input, u32)>,
     pub uniforms: Vec<UniformOp>,
@@ -182,6 +189,7 @@ enum InputKey {
     Normal(usize),
     CellSize(SideOf),
     CellData(SideOf, usize),
+    ParticleData(usize, usize),
     Field(usize, SideOf, usize, usize),
 }
 
@@ -193,6 +201,7 @@ struct Lowering {
     inputs: Vec<Input>,
     input_ids: HashMap<InputKey, usize>,
     fields: Vec<Field>,
+    particle_data: Vec<ParticleData>,
     natives: Vec<(Arc<dyn NativeFunction>, Vec<Id>)>,
     done: HashMap<(usize, SideOf), Rc<Vec<Linear>>>,
     two_sided: bool,
@@ -210,6 +219,7 @@ pub(crate) fn lower(e: &Expr, two_sided: bool) -> Result<Program, FormError> {
         inputs: Vec::new(),
         input_ids: HashMap::new(),
         fields: Vec::new(),
+        particle_data: Vec::new(),
         natives: Vec::new(),
         done: HashMap::new(),
         two_sided,

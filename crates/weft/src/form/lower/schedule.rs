@@ -171,6 +171,7 @@ impl Lowering {
             test,
             trial,
             fields: self.fields,
+            particle_data: self.particle_data,
             inputs,
             uniforms,
             tape,

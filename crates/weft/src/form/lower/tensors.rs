@@ -93,6 +93,19 @@ impl Lowering {
                 let key = InputKey::CellData(side, Arc::as_ptr(data) as usize);
                 vec![one(self.input(key, Input::CellData(side, data.clone())))]
             }
+            Op::ParticleData(given) => {
+                let known = self.particle_data.iter().position(|d| d.same(given));
+                let data = known.unwrap_or_else(|| {
+                    self.particle_data.push(given.clone());
+                    self.particle_data.len() - 1
+                });
+                (0..n)
+                    .map(|component| {
+                        let key = InputKey::ParticleData(given.address(), component);
+                        one(self.input(key, Input::ParticleData { data, component }))
+                    })
+                    .collect()
+            }
             Op::Position => (0..n)
                 .map(|d| one(self.input(InputKey::Position(d), Input::Position(d))))
                 .collect(),

@@ -17,6 +17,7 @@ use crate::form::error::FormError;
 use crate::form::expr::Expr;
 use crate::form::integral::Form;
 use crate::geometry::Geometry;
+use crate::particle::ParticleQuadrature;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -29,6 +30,7 @@ pub struct Scope {
     geometry: Option<Arc<dyn Geometry>>,
     names: BTreeMap<String, Expr>,
     degree: Option<usize>,
+    particles: BTreeMap<String, ParticleQuadrature>,
 }
 
 impl Scope {
@@ -51,6 +53,7 @@ impl Scope {
             geometry: None,
             names,
             degree: None,
+            particles: BTreeMap::new(),
         }
     }
 
@@ -62,6 +65,11 @@ impl Scope {
     /// Name a field: its value, and something `deriv` can differentiate by.
     pub fn set_field(&mut self, name: &str, field: &Field) {
         self.set(name, field);
+    }
+
+    /// Name particles, for `dx(particles = name)`.
+    pub fn set_particles(&mut self, name: &str, particles: &ParticleQuadrature) {
+        self.particles.insert(name.to_owned(), particles.clone());
     }
 
     /// Quadrature degree for measures that do not give one.

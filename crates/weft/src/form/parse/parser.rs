@@ -343,6 +343,7 @@ impl<'a> Parser<'a> {
         let near = crate::form::nearest(name, known.iter().copied());
         let hint = match near {
             Some(near) => format!("; did you mean `{near}`?"),
+            None if known.is_empty() => String::new(),
             None => format!("; known are {}", known.join(", ")),
         };
         self.error(position, format!("there is no {what} `{name}`{hint}"))
@@ -371,9 +372,25 @@ impl<'a> Parser<'a> {
                         }
                     }
                 }
+                Token::Name(key) if key == "particles" => {
+                    self.expect("=")?;
+                    let at = self.position();
+                    let Token::Name(name) = self.advance() else {
+                        let message = "particles are given by a name".to_owned();
+                        return Err(self.error(at, message));
+                    };
+                    let all = &self.scope.particles;
+                    match all.get(&name) {
+                        Some(cloud) => measure.particles = Some(cloud.clone()),
+                        None => {
+                            let known = all.keys().map(String::as_str).collect();
+                            return Err(self.unknown(&name, at, "cloud of particles", known));
+                        }
+                    }
+                }
                 other => {
                     let message = format!(
-                        "a measure takes 'tag' names and degree = number, found {}",
+                        "a measure takes 'tag' names, degree = number and particles = name, found {}",
                         other.describe()
                     );
                     return Err(self.error(position, message));

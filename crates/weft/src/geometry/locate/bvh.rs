@@ -39,6 +39,8 @@ pub(super) struct Node {
     child: [u32; WIDTH],
     /// Items of a leaf; 0 for a node.
     count: [u32; WIDTH],
+    /// Smallest number of an item in the child.
+    least: [u32; WIDTH],
 }
 
 impl Node {
@@ -47,6 +49,7 @@ impl Node {
         upper: [[f64::NEG_INFINITY; WIDTH]; 3],
         child: [0; WIDTH],
         count: [0; WIDTH],
+        least: [NONE; WIDTH],
     };
 
     fn set(&mut self, lane: usize, bounds: &Bounds) {
@@ -103,19 +106,60 @@ impl Node {
     }
 }
 
-/// A node or leaf still to be visited.
+/// A child still to be visited.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Visit {
-    distance2: f64,
-    child: u32,
-    count: u32,
+    /// Bits of the squared distance, which are in its order, with the last ones replaced by the
+    /// child's lane; 0 for no child.
+    key: u64,
+    node: u32,
+}
+
+impl Visit {
+    const LANE: u64 = WIDTH as u64 - 1;
+    /// A bit that tells a child at distance 0 from none.
+    const CHILD: u64 = WIDTH as u64;
+
+    #[inline(always)]
+    fn key(distance2: f64, lane: usize) -> u64 {
+        distance2.to_bits() & !(Visit::CHILD | Visit::LANE) | Visit::CHILD | lane as u64
+    }
+
+    #[inline(always)]
+    fn lane(self) -> usize {
+        (self.key & Visit::LANE) as usize
+    }
+
+    /// The squared distance, at most a few units in the last place too small.
+    #[inline(always)]
+    fn distance2(self) -> f64 {
+        f64::from_bits(self.key & !(Visit::CHILD | Visit::LANE))
+    }
+}
+
+/// How far a search goes, and among which items.
+pub(super) struct Limit {
+    /// Largest squared distance; finite.
+    pub distance2: f64,
+    /// Only items with smaller numbers are still of interest.
+    pub number: u32,
+}
+
+impl Limit {
+    /// All items up to this squared distance.
+    pub fn new(distance2: f64) -> Limit {
+        Limit {
+            distance2,
+            number: NONE,
+        }
+    }
 }
 
 /// What is done at the leaves near a point. A trait and not a closure, for `visit` to be inlined
 /// where the instruction set is known.
 pub(super) trait Leaves {
-    /// Looks at the items at these places; may shrink the limit of squared distances.
-    fn visit<S: Simd>(&mut self, simd: S, items: Range<usize>, limit2: &mut f64);
+    /// Looks at the items at these places; may lower the limit.
+    fn visit<S: Simd>(&mut self, simd: S, items: Range<usize>, limit: &mut Limit);
 }
 
 /// The tree. Each leaf has [`LEAF`] places in `order`, which hold its items' numbers; the places
@@ -205,13 +249,13 @@ impl Bvh {
         }
     }
 
-    /// Visits leaves from near to far while their boxes are within `limit2` (squared) of `x`.
+    /// Visits leaves from near to far while their boxes are within `limit` of `x`.
     #[inline(always)]
     pub fn nearest<S: Simd>(
         &self,
         simd: S,
         x: Vec3,
-        limit2: &mut f64,
+        limit: &mut Limit,
         stack: &mut Vec<Visit>,
         leaves: &mut impl Leaves,
     ) {
@@ -221,35 +265,37 @@ impl Bvh {
         }
         let mut node = 0;
         loop {
-            let n = &self.nodes[node];
+            let n = &self.nodes[node as usize];
             let distances = n.distances2(simd, x);
-            let base = stack.len();
+            let mut keys = [0; WIDTH];
+            let mut count = 0;
             for lane in 0..WIDTH {
-                // Empty boxes are infinitely far, limits are finite.
-                if distances[lane] <= *limit2 {
-                    stack.push(Visit {
-                        distance2: distances[lane],
-                        child: n.child[lane],
-                        count: n.count[lane],
-                    });
-                    // The nearest comes to the top.
-                    let mut at = stack.len() - 1;
-                    while at > base && stack[at - 1].distance2 < stack[at].distance2 {
-                        stack.swap(at - 1, at);
-                        at -= 1;
-                    }
-                }
+                // Empty boxes are infinitely far, limits are finite. Without branches, which
+                // could not be foreseen.
+                let near = distances[lane] <= limit.distance2;
+                let near = near & (n.least[lane] < limit.number);
+                keys[lane] = if near {
+                    Visit::key(distances[lane], lane)
+                } else {
+                    0
+                };
+                count += usize::from(near);
             }
+            // The nearest comes to the top.
+            sort_down(&mut keys);
+            let base = stack.len();
+            stack.extend_from_slice(&keys.map(|key| Visit { key, node }));
+            stack.truncate(base + count);
             node = loop {
                 let Some(next) = stack.pop() else { return };
-                if next.distance2 > *limit2 {
+                let (n, lane) = (&self.nodes[next.node as usize], next.lane());
+                if next.distance2() > limit.distance2 || n.least[lane] >= limit.number {
                     continue;
                 }
-                if next.count == 0 {
-                    break next.child as usize;
+                match n.items(lane) {
+                    Some(items) => leaves.visit(simd, items, limit),
+                    None => break n.child[lane],
                 }
-                let first = next.child as usize;
-                leaves.visit(simd, first..first + next.count as usize, limit2);
             };
         }
     }
@@ -265,7 +311,7 @@ impl Bvh {
         stack.clear();
         let mut next = (!self.nodes.is_empty()).then_some(0);
         while let Some(node) = next {
-            let n = &self.nodes[node];
+            let n = &self.nodes[node as usize];
             let holds = n.holds(x, tolerance);
             for lane in 0..WIDTH {
                 if !holds[lane] {
@@ -274,13 +320,13 @@ impl Bvh {
                 match n.items(lane) {
                     Some(items) => visit(items),
                     None => stack.push(Visit {
-                        distance2: 0.0,
-                        child: n.child[lane],
-                        count: 0,
+                        key: Visit::key(0.0, lane),
+                        node,
                     }),
                 }
             }
-            next = stack.pop().map(|v| v.child as usize);
+            let child = |v: Visit| self.nodes[v.node as usize].child[v.lane()];
+            next = stack.pop().map(child);
         }
     }
 
@@ -304,22 +350,36 @@ impl Bvh {
         self.nodes.push(Node::EMPTY);
         for lane in 0..count {
             let child = &binary[children[lane]];
-            let (target, items_here) = match child.right {
+            let (target, items_here, least) = match child.right {
                 0 => {
                     let first = self.order.len();
                     let range = child.first as usize..(child.first + child.count) as usize;
                     self.order.extend(items[range].iter().map(|i| i.number));
+                    let least = self.order[first..].iter().copied().fold(NONE, u32::min);
                     self.order.resize(first + LEAF, NONE);
-                    (first as u32, child.count)
+                    (first as u32, child.count, least)
                 }
-                _ => (self.collapse(binary, children[lane], items), 0),
+                _ => {
+                    let below = self.collapse(binary, children[lane], items);
+                    let least = self.nodes[below as usize].least;
+                    (below, 0, least.into_iter().fold(NONE, u32::min))
+                }
             };
             let node = &mut self.nodes[number];
+            node.least[lane] = least;
             node.set(lane, &child.bounds);
             node.child[lane] = target;
             node.count[lane] = items_here;
         }
         number as u32
+    }
+}
+
+/// Sorts from large to small, without branches.
+#[inline(always)]
+fn sort_down(keys: &mut [u64; WIDTH]) {
+    for (a, b) in [(0, 1), (2, 3), (0, 2), (1, 3), (1, 2)] {
+        (keys[a], keys[b]) = (keys[a].max(keys[b]), keys[a].min(keys[b]));
     }
 }
 

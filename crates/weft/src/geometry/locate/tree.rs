@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use fearless_simd::{Level, Simd, dispatch};
 
-use super::bvh::{Bvh, LEAF, Leaves, NONE};
+use super::bvh::{Bvh, LEAF, Leaves, Limit, NONE};
 use super::cells::{BoundsWork, Cells};
-use super::facets::{Lane, tet_bounds2, triangle_distances2};
+use super::facets::{Lane, tet_distances2, triangle_distances2};
 use super::general::Work;
 use super::simplex::Hit;
 use super::vector::{Bounds, Vec3, norm2};
@@ -82,7 +82,9 @@ impl Tree {
         *reach2 = cells.map.nodes.iter().fold(0.0, largest).powi(2);
         let leaves = corners.chunks_exact_mut(3 * cells.per_cell);
         for (lanes, numbers) in leaves.zip(bvh.order.chunks_exact(LEAF)) {
-            for (lane, &cell) in numbers.iter().enumerate().filter(|(_, n)| **n != NONE) {
+            for (lane, &number) in numbers.iter().enumerate() {
+                // Places without a cell repeat the first.
+                let cell = if number == NONE { numbers[0] } else { number };
                 for (i, x) in cells.nodes(cell as usize).enumerate() {
                     (0..3).for_each(|d| lanes[3 * i + d][lane] = x[d]);
                 }
@@ -174,19 +176,19 @@ impl Tree {
         scratch: &mut Scratch,
     ) -> Option<(usize, Hit)> {
         let Scratch { stack, work } = scratch;
-        let mut limit = limit2(search.max_dist);
+        let mut limit = Limit::new(limit2(search.max_dist));
         let mut nearest = NearestLeaves {
             tree: self,
             x,
             search,
-            // Rounding errors e of distances d: (d + e)² ≤ (1 + 1e-6)·d² + (1 + 1e6)·e².
-            slack: 1e-22 * (self.reach2 + norm2(x)),
+            // Rounding errors e of distances d: (d + e)² ≤ (1 + 1e-10)·d² + (1 + 1e10)·e².
+            slack: 1e-18 * (self.reach2 + norm2(x)),
             sieve: !self.corners.is_empty(),
             work,
             best: None,
         };
         if let Some(guess) = search.guess.filter(|&g| g < self.cells.count()) {
-            let hit = self.cells.closest(guess, x, limit, nearest.work);
+            let hit = self.cells.closest(guess, x, limit.distance2, nearest.work);
             nearest.take(guess, hit, &mut limit);
         }
         self.bvh.nearest(simd, x, &mut limit, stack, &mut nearest);
@@ -208,7 +210,7 @@ struct NearestLeaves<'a> {
 impl NearestLeaves<'_> {
     /// Takes a cell if it is nearer than the best, or as near and smaller.
     #[inline(always)]
-    fn take(&mut self, cell: usize, hit: Hit, limit2: &mut f64) {
+    fn take(&mut self, cell: usize, hit: Hit, limit: &mut Limit) {
         let level = level(hit.distance2);
         let later = self.best.is_some_and(|(b, h)| {
             let least = self::level(h.distance2);
@@ -219,7 +221,10 @@ impl NearestLeaves<'_> {
             && self.search.filter.is_none_or(|accept| accept(cell))
         {
             // Others of the same level are still to be seen.
-            *limit2 = limit2.min(f64::from_bits(level + LEVEL / 2 - 1));
+            limit.distance2 = limit.distance2.min(f64::from_bits(level + LEVEL / 2 - 1));
+            if hit.distance2 == 0.0 {
+                limit.number = cell as u32;
+            }
             self.best = Some((cell, hit));
         }
     }
@@ -227,32 +232,39 @@ impl NearestLeaves<'_> {
 
 impl Leaves for NearestLeaves<'_> {
     #[inline(always)]
-    fn visit<S: Simd>(&mut self, simd: S, items: Range<usize>, limit2: &mut f64) {
+    fn visit<S: Simd>(&mut self, simd: S, items: Range<usize>, limit: &mut Limit) {
+        let slack = self.slack;
+        let within = |limit: &Limit| limit.distance2 * (1.0 + 1e-10) + slack;
         let mut distances2 = [0.0; LEAF];
         if self.sieve {
+            let leaf = self.tree.leaf(items.start);
             match self.tree.cells.kind {
-                CellKind::Triangle => {
-                    let leaf = self.tree.leaf(items.start);
-                    distances2 = triangle_distances2(simd, leaf, self.x);
-                }
-                CellKind::Tet => {
-                    distances2 = tet_bounds2(simd, self.tree.leaf(items.start), self.x);
-                }
+                CellKind::Triangle => distances2 = triangle_distances2(simd, leaf, self.x),
+                CellKind::Tet => distances2 = tet_distances2(simd, leaf, self.x, within(limit)),
                 _ => {}
             }
         }
-        for item in items {
-            if distances2[item % LEAF] > *limit2 * (1.0 + 1e-6) + self.slack {
+        // The nearest first: those after it are mostly too far then.
+        let mut first = 0;
+        for lane in 1..items.len() {
+            if distances2[lane] < distances2[first] {
+                first = lane;
+            }
+        }
+        for step in 0..items.len() {
+            let lane = match step {
+                0 => first,
+                _ if step == first => 0,
+                _ => step,
+            };
+            let item = items.start + lane;
+            let cell = self.tree.bvh.order[item];
+            if distances2[lane] > within(limit) || cell >= limit.number {
                 continue;
             }
-            let cell = self.tree.bvh.order[item] as usize;
-            let held = |(b, h): (usize, Hit)| h.distance2 == 0.0 && b <= cell;
-            if self.best.is_some_and(held) {
-                continue;
-            }
-            let hit = self.tree.measure(item, self.x, *limit2, self.work);
-            if hit.distance2 <= *limit2 {
-                self.take(cell, hit, limit2);
+            let hit = self.tree.measure(item, self.x, limit.distance2, self.work);
+            if hit.distance2 <= limit.distance2 {
+                self.take(cell as usize, hit, limit);
             }
         }
     }
