@@ -2,8 +2,8 @@
 
 use crate::scene::{Draws, Scene, block, elastic, nothing};
 use weft_mpm::{
-    Config, GridKind, Integration, LinearKind, Material, Particles, Stage, StrainBasis, Transfer,
-    VelocityBasis, WarmStart,
+    Config, GridKind, Integration, Material, Particles, StrainBasis, Transfer, VelocityBasis,
+    WarmStart,
 };
 
 fn config(h: f64) -> Config {
@@ -52,9 +52,9 @@ fn a_single_cell_is_as_stiff_as_declared() {
                 // Axial, then shear, then any gradient.
                 let start: [[f64; 3]; 3] = std::array::from_fn(|i| {
                     std::array::from_fn(|j| match mode {
-                        0..3 if i == j && i == mode => 1e-2,
-                        3..6 if i == (mode + 1) % 3 && j == (mode + 2) % 3 => 1e-2,
-                        6.. => 2e-2 * (draws.draw() - 0.5),
+                        0..3 if i == j && i == mode => 0.1,
+                        3..6 if i == (mode + 1) % 3 && j == (mode + 2) % 3 => 0.1,
+                        6.. => 0.2 * (draws.draw() - 0.5),
                         _ => 0.0,
                     })
                 });
@@ -114,6 +114,8 @@ fn a_single_cell_is_as_stiff_as_declared() {
                     }
                     scene.step(dt);
                     let found = found_force(&scene, g);
+                    // Later, strain of 1e-4 is the difference of a deformation to 1.
+                    let accepted = if step == 0 { 1e-4 } else { 2e-3 };
                     let size =
                         |a: [[f64; 3]; 3]| a.iter().flatten().fold(0.0f64, |m, x| m.max(x.abs()));
                     let exact: [[f64; 3]; 3] = std::array::from_fn(|i| {
@@ -125,13 +127,12 @@ fn a_single_cell_is_as_stiff_as_declared() {
                         for j in 0..3 {
                             let error = (found[i][j] - exact[i][j]).abs();
                             assert!(
-                                error < 1e-3 * size(exact),
+                                error < accepted * size(exact),
                                 "E {e} ν {nu} d {damping} legacy {legacy} mode {mode} step {step}: \
                                  {found:?} N, exact {exact:?} N"
                             );
                         }
                     }
-                    // What rounding left does not add up.
                     g = next;
                 }
             }
@@ -310,9 +311,8 @@ fn cantilever(cells: usize, config: &Config) -> (Scene, usize) {
 fn cantilever_config(cells: usize, strain_basis: StrainBasis) -> Config {
     Config {
         strain_basis,
-        solver: vec![Stage::Linear(LinearKind::Cg)],
         max_iterations: 4000,
-        tolerance: 1e-6,
+        tolerance: 1e-9,
         warm_start: WarmStart::Particles,
         ..config(1.0 / cells as f64)
     }
@@ -321,16 +321,16 @@ fn cantilever_config(cells: usize, strain_basis: StrainBasis) -> Config {
 /// 25.5: how far the end sinks under the weight, over that of a shear beam,
 /// 1.5 ρ g L⁴/(E h²) + ρ g L²/(2 κ G).
 fn sag(cells: usize, strain_basis: StrainBasis) -> f64 {
-    let g = 0.1;
+    let g = 1.0;
     let config = Config {
         gravity: vec![[0.0, 0.0, -g as f32]],
         ..cantilever_config(cells, strain_basis)
     };
     let (mut scene, moving) = cantilever(cells, &config);
     let start = scene.particles.position.clone();
-    // Steps of several periods damp all motion.
-    for _ in 0..12 {
-        scene.step(1.0);
+    // Sixteen steps a period: the scheme damps the motion by three in each.
+    for _ in 0..80 {
+        scene.step(0.02);
     }
     let [length, height] = CANTILEVER;
     let end = |p: &usize| start[*p][0] > length - config.voxel_size;
@@ -388,8 +388,8 @@ fn frequency(cells: usize, strain_basis: StrainBasis) -> f64 {
 #[test]
 fn a_cantilever_bends_as_a_shear_beam() {
     for (strain_basis, cells, accepted) in [
-        (StrainBasis::P1d, 8, 0.95..1.05),
-        (StrainBasis::Q1d, 8, 0.95..1.05),
+        (StrainBasis::P1d, 4, 0.95..1.05),
+        (StrainBasis::Q1d, 4, 0.95..1.05),
         // Locks: recorded, and at least no softer than the beam.
         (StrainBasis::P0, 4, 0.5..1.02),
     ] {
