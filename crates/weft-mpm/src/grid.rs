@@ -335,11 +335,6 @@ impl Finder<'_> {
         let cell = self.cells.find(moved(voxel, *self.shifts.get(world)?)?)?;
         Some((cell as u32, xi))
     }
-
-    /// The cell at lattice coordinates, worlds side by side.
-    pub fn find_packed(&self, voxel: [i32; 3]) -> Option<usize> {
-        self.cells.find(voxel)
-    }
 }
 
 /// A grid of the lattice points in `points` (each plus a half), in place.
@@ -551,11 +546,6 @@ impl NodeSet {
             &mut self.around,
         );
         Ok(())
-    }
-
-    /// The node at lattice coordinates.
-    pub fn find(&self, at: [i32; 3]) -> Option<usize> {
-        self.grid.as_ref()?.cells().find(at)
     }
 
     /// Finds many nodes.

@@ -312,12 +312,6 @@ impl StrainRows {
         }
     }
 
-    /// Degree of freedom of a row in a lane, if the lane is in use.
-    pub fn dof(&self, block: usize, row: usize, lane: usize) -> Option<usize> {
-        let site = self.site_at[block * LANES + lane];
-        (site != NONE).then(|| site as usize * self.sites.rows + row)
-    }
-
     /// Nodal values from values of the modes (the transpose of the rotation), by degree of freedom.
     pub fn to_nodal(&self, modes: &[[[f32; LANES]; 6]], nodal: &mut Vec<[f32; 6]>) {
         let rows = self.sites.rows;

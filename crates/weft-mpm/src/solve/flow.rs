@@ -70,17 +70,6 @@ pub(crate) fn project(yields: &[f32; 6], stress: &[f32; 6]) -> [f32; 6] {
 
 impl<S: Simd> Surface<S> {
     #[inline(always)]
-    pub fn load(simd: S, lanes: &[Lane; SURFACE]) -> Self {
-        Surface {
-            lowest: load(simd, &lanes[0]),
-            highest: load(simd, &lanes[1]),
-            slope: load(simd, &lanes[2]),
-            cohesion: load(simd, &lanes[3]),
-            dilatancy: load(simd, &lanes[4]),
-        }
-    }
-
-    #[inline(always)]
     fn strength(&self, normal: f32x8<S>) -> f32x8<S> {
         let height = (normal - self.lowest)
             .min(self.highest - normal)
