@@ -70,7 +70,7 @@ impl Cells {
         if !self.mask.contains(&true) {
             return Ok(());
         }
-        let grid = self.from_particles(particles)?;
+        let grid = self.around(particles)?;
         self.fixed = Some(grid.dilated(self.padding)?);
         self.padding = 0;
         Ok(())
@@ -133,7 +133,7 @@ impl Cells {
         }
     }
 
-    fn from_particles(&self, particles: &Particles) -> Result<VoxelGrid, MpmError> {
+    fn around(&self, particles: &Particles) -> Result<VoxelGrid, MpmError> {
         let (points, mask) = (&particles.position, Some(&self.mask[..]));
         let (grid, _) = if self.worlds > 1 {
             let worlds = &particles.world;
@@ -178,7 +178,7 @@ impl Cells {
                 unchanged = report.map_err(needed)?.unchanged;
             }
             None => {
-                let grid = self.from_particles(particles)?;
+                let grid = self.around(particles)?;
                 if self.capacity > 0 && grid.cell_count() > self.capacity {
                     return Err(MpmError::Capacity {
                         needed: grid.cell_count(),

@@ -736,7 +736,7 @@ impl<S: Simd, const R: usize, const G: usize> CellSums<S, R, G> {
                 for d in 0..3 {
                     let mut sum = self.b[0][g][d] * turn[e][0];
                     for i in 1..R {
-                        sum = sum + self.b[i][g][d] * turn[e][i];
+                        sum += self.b[i][g][d] * turn[e][i];
                     }
                     for (l, value) in sum.as_slice().iter().enumerate() {
                         out.b[e * out.width + g * 8 + l][d][lane] = *value;
