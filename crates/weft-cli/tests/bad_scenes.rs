@@ -204,7 +204,7 @@ fn every_setting_can_be_made_on_the_command_line() {
         scene(&[("collider.block.friction", "0.1")]).colliders[1].friction,
         0.1
     );
-    assert_eq!(scene(&[("project_outside", "true")]).project_outside, true);
+    assert!(scene(&[("project_outside", "true")]).project_outside);
     assert_eq!(scene(&[("output.frames", "1")]).output.frames, 1);
     bad_setting("steps", "many", &["whole number", "command line"]);
     bad_setting("mpm.voxel", "1", &["did you mean `voxel_size`?"]);
