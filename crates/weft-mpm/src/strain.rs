@@ -103,8 +103,15 @@ impl StrainRows {
         } else {
             self.dofs.extend(0..(count * rows) as u32);
         }
-        let colour = |c: &[i32; 3]| {
-            let [i, j, k] = c.map(|x| x.rem_euclid(stride) as usize);
+        // Colours of a world don't depend on where it is packed.
+        let colour = |site: usize, c: &[i32; 3]| {
+            let world = match nodal {
+                true => cells.world_of(vertices.host(site).0),
+                false => cells.world_of(site),
+            };
+            let shift = cells.shifts[world.min(cells.shifts.len() - 1)];
+            let own = |d: usize| (c[d] - shift[d]).rem_euclid(stride) as usize;
+            let [i, j, k] = [own(0), own(1), own(2)];
             (i * stride as usize + j) * stride as usize + k
         };
         let colours = (stride * stride * stride) as usize;
@@ -112,8 +119,8 @@ impl StrainRows {
         sites.width = width;
         sites.rows = rows;
         let mut sizes = [0usize; 125];
-        for c in coordinates {
-            sizes[colour(c)] += 1;
+        for (site, c) in coordinates.iter().enumerate() {
+            sizes[colour(site, c)] += 1;
         }
         sites.colours.clear();
         sites.colours.push(0);
@@ -130,7 +137,7 @@ impl StrainRows {
         self.site_at.clear();
         self.site_at.resize(blocks * LANES, NONE);
         for (site, c) in coordinates.iter().enumerate() {
-            let at = &mut cursor[colour(c)];
+            let at = &mut cursor[colour(site, c)];
             self.place[site] = *at as u32;
             self.site_at[*at] = site as u32;
             sites.used[*at / LANES] += 1;
@@ -310,12 +317,6 @@ impl StrainRows {
                 added[at][lane] = offset;
             }
         }
-    }
-
-    /// Degree of freedom of a row in a lane, if the lane is in use.
-    pub fn dof(&self, block: usize, row: usize, lane: usize) -> Option<usize> {
-        let site = self.site_at[block * LANES + lane];
-        (site != NONE).then(|| site as usize * self.sites.rows + row)
     }
 
     /// Nodal values from values of the modes (the transpose of the rotation), by degree of freedom.
@@ -742,7 +743,7 @@ impl<S: Simd, const R: usize, const G: usize> CellSums<S, R, G> {
                 for d in 0..3 {
                     let mut sum = self.b[0][g][d] * turn[e][0];
                     for i in 1..R {
-                        sum = sum + self.b[i][g][d] * turn[e][i];
+                        sum += self.b[i][g][d] * turn[e][i];
                     }
                     for (l, value) in sum.as_slice().iter().enumerate() {
                         out.b[e * out.width + g * 8 + l][d][lane] = *value;
