@@ -103,17 +103,20 @@ impl StrainRows {
         } else {
             self.dofs.extend(0..(count * rows) as u32);
         }
-        let colour = |c: &[i32; 3]| {
-            let [i, j, k] = c.map(|x| x.rem_euclid(stride) as usize);
-            (i * stride as usize + j) * stride as usize + k
+        // Of the place in space, so that worlds side by side are swept as each alone.
+        let colour = |site: usize| {
+            let cell = if nodal { vertices.host(site).0 } else { site };
+            let shift = cells.shifts[cells.world_of(cell)];
+            let at = |d: usize| (coordinates[site][d] - shift[d]).rem_euclid(stride) as usize;
+            (at(0) * stride as usize + at(1)) * stride as usize + at(2)
         };
         let colours = (stride * stride * stride) as usize;
         let sites = &mut self.sites;
         sites.width = width;
         sites.rows = rows;
         let mut sizes = [0usize; 125];
-        for c in coordinates {
-            sizes[colour(c)] += 1;
+        for site in 0..count {
+            sizes[colour(site)] += 1;
         }
         sites.colours.clear();
         sites.colours.push(0);
@@ -129,8 +132,8 @@ impl StrainRows {
         self.place.resize(count, 0);
         self.site_at.clear();
         self.site_at.resize(blocks * LANES, NONE);
-        for (site, c) in coordinates.iter().enumerate() {
-            let at = &mut cursor[colour(c)];
+        for site in 0..count {
+            let at = &mut cursor[colour(site)];
             self.place[site] = *at as u32;
             self.site_at[*at] = site as u32;
             sites.used[*at / LANES] += 1;
