@@ -197,10 +197,35 @@ fn sample(cloud: &Cloud) -> Result<Particles, Diagnostic> {
                 let values = values(part, &particles.position)?;
                 let all = particles.velocity.iter_mut().zip(values);
                 all.for_each(|(v, value)| v[d] = value as f32);
+                for axis in 0..3 {
+                    let slopes = slopes(part, &particles.position, axis, spacing)?;
+                    let all = particles.gradient.iter_mut().zip(slopes);
+                    all.for_each(|(g, slope)| g[d][axis] = slope as f32);
+                }
             }
         }
     }
     Ok(particles)
+}
+
+/// Derivatives along an axis, by central differences over a small part of the spacing.
+fn slopes(
+    formula: &PointFormula,
+    points: &[[f64; 3]],
+    axis: usize,
+    spacing: f64,
+) -> Result<Vec<f64>, Diagnostic> {
+    let step = 1e-3 * spacing;
+    let moved = |by: f64| -> Vec<[f64; 3]> {
+        let shift = |x: &[f64; 3]| std::array::from_fn(|d| x[d] + if d == axis { by } else { 0.0 });
+        points.iter().map(shift).collect()
+    };
+    let (after, before) = (moved(step), moved(-step));
+    let (high, low) = (values(formula, &after)?, values(formula, &before)?);
+    let all = high.iter().zip(&low).zip(after.iter().zip(&before));
+    Ok(all
+        .map(|((high, low), (after, before))| (high - low) / (after[axis] - before[axis]))
+        .collect())
 }
 
 fn values(formula: &PointFormula, points: &[[f64; 3]]) -> Result<Vec<f64>, Diagnostic> {
