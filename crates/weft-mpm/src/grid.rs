@@ -70,7 +70,7 @@ impl Cells {
         if !self.mask.contains(&true) {
             return Ok(());
         }
-        let grid = self.from_particles(particles)?;
+        let grid = self.around(particles)?;
         self.fixed = Some(grid.dilated(self.padding)?);
         self.padding = 0;
         Ok(())
@@ -133,7 +133,7 @@ impl Cells {
         }
     }
 
-    fn from_particles(&self, particles: &Particles) -> Result<VoxelGrid, MpmError> {
+    fn around(&self, particles: &Particles) -> Result<VoxelGrid, MpmError> {
         let (points, mask) = (&particles.position, Some(&self.mask[..]));
         let (grid, _) = if self.worlds > 1 {
             let worlds = &particles.world;
@@ -181,7 +181,7 @@ impl Cells {
                 unchanged = report.map_err(needed)?.unchanged;
             }
             None => {
-                let grid = self.from_particles(particles)?;
+                let grid = self.around(particles)?;
                 if self.capacity > 0 && grid.cell_count() > self.capacity {
                     return Err(MpmError::Capacity {
                         needed: grid.cell_count(),
@@ -337,11 +337,6 @@ impl Finder<'_> {
         let (voxel, xi) = place(self.map, x);
         let cell = self.cells.find(moved(voxel, *self.shifts.get(world)?)?)?;
         Some((cell as u32, xi))
-    }
-
-    /// The cell at lattice coordinates, worlds side by side.
-    pub fn find_packed(&self, voxel: [i32; 3]) -> Option<usize> {
-        self.cells.find(voxel)
     }
 }
 
@@ -554,11 +549,6 @@ impl NodeSet {
             &mut self.around,
         );
         Ok(())
-    }
-
-    /// The node at lattice coordinates.
-    pub fn find(&self, at: [i32; 3]) -> Option<usize> {
-        self.grid.as_ref()?.cells().find(at)
     }
 
     /// Finds many nodes.

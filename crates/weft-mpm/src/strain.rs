@@ -315,12 +315,6 @@ impl StrainRows {
         }
     }
 
-    /// Degree of freedom of a row in a lane, if the lane is in use.
-    pub fn dof(&self, block: usize, row: usize, lane: usize) -> Option<usize> {
-        let site = self.site_at[block * LANES + lane];
-        (site != NONE).then(|| site as usize * self.sites.rows + row)
-    }
-
     /// Nodal values from values of the modes (the transpose of the rotation), by degree of freedom.
     pub fn to_nodal(&self, modes: &[[[f32; LANES]; 6]], nodal: &mut Vec<[f32; 6]>) {
         let rows = self.sites.rows;
@@ -745,7 +739,7 @@ impl<S: Simd, const R: usize, const G: usize> CellSums<S, R, G> {
                 for d in 0..3 {
                     let mut sum = self.b[0][g][d] * turn[e][0];
                     for i in 1..R {
-                        sum = sum + self.b[i][g][d] * turn[e][i];
+                        sum += self.b[i][g][d] * turn[e][i];
                     }
                     for (l, value) in sum.as_slice().iter().enumerate() {
                         out.b[e * out.width + g * 8 + l][d][lane] = *value;
