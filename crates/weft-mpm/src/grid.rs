@@ -13,7 +13,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// Cells lie within this many of the origin, so that points on their edges have room too.
 const FARTHEST: i32 = 2_000_000;
 
-/// Layers of vacant cells between worlds: more than the reach of any stencil.
+/// Layers of vacant cells between worlds, padding aside: more than the reach of any stencil.
 const GUARD: i32 = 4;
 
 /// Cells with particles.
@@ -117,17 +117,17 @@ impl Cells {
             });
         if let Some(fixed) = &self.fixed {
             let cells = fixed.cells();
-            let shifts = cells.environment_offsets();
+            let worlds = cells.environment_count();
             self.mask
                 .par_iter_mut()
                 .with_min_len(1 << 12)
                 .enumerate()
                 .for_each(|(i, mask)| {
                     if *mask {
-                        let world = world_of(particles, i, shifts.len());
+                        let world = world_of(particles, i, worlds);
                         let (voxel, _) = place(&self.map, particles.position[i]);
-                        *mask =
-                            moved(voxel, shifts[world]).is_some_and(|v| cells.find(v).is_some());
+                        // Not a cell of another world.
+                        *mask = matches!(cells.find_in(world, voxel), Ok(Some(_)));
                     }
                 });
         }
@@ -137,7 +137,10 @@ impl Cells {
         let (points, mask) = (&particles.position, Some(&self.mask[..]));
         let (grid, _) = if self.worlds > 1 {
             let worlds = &particles.world;
-            VoxelGrid::from_environment_points(points, mask, worlds, self.worlds, GUARD, self.map)?
+            // Both worlds are padded.
+            let padding = self.padding.min(1 << 19) as i32;
+            let guard = GUARD + 2 * padding;
+            VoxelGrid::from_environment_points(points, mask, worlds, self.worlds, guard, self.map)?
         } else {
             VoxelGrid::from_points(points, mask, self.map)?
         };

@@ -242,12 +242,12 @@ fn colliders_act_in_their_world_only() {
     for _ in 0..n {
         solver.step(&mut particles, &mut walls, dt).unwrap();
     }
-    // Falls 0.21 m without ground; the plane of all worlds is below.
+    // Falls 0.21 m without ground, from 0.02 m above it; the plane of all worlds is below.
     let fall = 10.0 * dt * dt * f64::from(n * (n + 1)) / 2.0;
     for p in 0..particles.len() {
         let way = start.position[p][2] - particles.position[p][2];
         match particles.world[p] {
-            1 => assert!(way < 0.05, "{way}"),
+            1 => assert!(particles.position[p][2] > -0.01, "{way}"),
             _ => assert!((way - fall).abs() < 1e-5, "{way} {fall}"),
         }
     }
