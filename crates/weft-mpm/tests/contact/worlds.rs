@@ -212,7 +212,6 @@ fn capacity_that_suffices_changes_nothing() {
 }
 
 #[test]
-#[ignore = "open: not met yet, cause unknown"]
 fn colliders_act_in_their_world_only() {
     let config = Config {
         separate_worlds: true,
