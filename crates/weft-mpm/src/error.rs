@@ -2,6 +2,14 @@
 
 use thiserror::Error;
 
+/// A time step: a finite number that is not negative.
+pub(crate) fn check_step(dt: f64) -> Result<(), MpmError> {
+    match dt.is_finite() && dt >= 0.0 {
+        true => Ok(()),
+        false => Err(MpmError::TimeStep { dt }),
+    }
+}
+
 /// An error of this crate.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]

@@ -2,22 +2,15 @@
 
 use crate::eigen::{left_cauchy_green, symmetric};
 use crate::emit::random::symmetric as uniform;
+use crate::error::check_step;
 use crate::grid::Finder;
-use crate::shape::{Group, shapes};
-use crate::tensor::Mat3;
+use crate::shape::values;
+use crate::tensor::{IDENTITY, Mat3};
 use crate::{ACTIVE, MpmError, Particles, Solver};
-use fearless_simd::{dispatch, prelude::*};
 use rayon::prelude::*;
 
 /// Particles that a task works on.
 const GRAIN: usize = 512;
-
-fn check_step(dt: f64) -> Result<(), MpmError> {
-    match dt.is_finite() && dt >= 0.0 {
-        true => Ok(()),
-        false => Err(MpmError::TimeStep { dt }),
-    }
-}
 
 /// Deforms the frames of active particles by a step of `dt` seconds, F ← (I + dt G) F, and keeps
 /// their singular values within `min_stretch` and `max_stretch` (usually 0.25 and 2).
@@ -70,7 +63,7 @@ type Mat = [[f64; 3]; 3];
 /// `f` with its singular values within limits. What is not finite becomes the identity.
 fn limited(f: Mat, [low, high]: [f64; 2]) -> Mat3 {
     if f.iter().flatten().any(|x| !x.is_finite()) {
-        return [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        return IDENTITY;
     }
     // f vᵢ = σᵢ uᵢ for the eigenvectors v of fᵀ f.
     let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
@@ -131,26 +124,13 @@ impl Field<'_> {
         let (cell, xi) = self.finder.find(world, x)?;
         let (cell, slots) = (cell as usize, solver.set.slots());
         let of_cell = &solver.set.of_cell[cell * slots..(cell + 1) * slots];
-        let basis = solver.config.velocity_basis;
         let mut v = [0.0; 3];
-        let mut add = |values: &[f32], nodes: &[u32]| {
-            for (value, &node) in values.iter().zip(nodes) {
-                for d in 0..3 {
-                    v[d] += value * solver.nodes[node as usize][d];
-                }
+        let weights = values(solver.level, solver.config.velocity_basis, xi);
+        for (weight, &node) in weights.iter().zip(of_cell) {
+            for d in 0..3 {
+                v[d] += weight * solver.nodes[node as usize][d];
             }
-        };
-        dispatch!(solver.level, simd => {
-            if slots == 8 {
-                let shape: [Group<_>; 1] = shapes(simd, basis, xi, 1.0);
-                add(shape[0][0].as_slice(), of_cell);
-            } else {
-                let shape: [Group<_>; 8] = shapes(simd, basis, xi, 1.0);
-                for (group, nodes) in shape.iter().zip(of_cell.chunks(8)) {
-                    add(group[0].as_slice(), nodes);
-                }
-            }
-        });
+        }
         Some(v)
     }
 }

@@ -1,6 +1,7 @@
 //! The cloud of particles.
 
 use crate::MpmError;
+use crate::tensor::IDENTITY;
 
 /// Flag of a particle that takes part.
 pub const ACTIVE: u8 = 1;
@@ -39,8 +40,6 @@ pub struct Particles {
     /// World (environment) of each particle.
     pub world: Vec<u32>,
 }
-
-const IDENTITY: [[f32; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
 impl Particles {
     /// No particles.

@@ -4,10 +4,10 @@ use crate::bins::Bins;
 use crate::collider::Colliders;
 use crate::config::{ColliderBasis, Config};
 use crate::grid::{Cells, NodeSet, world_of};
-use crate::shape::{Group, shapes, trilinear_values};
+use crate::shape::{trilinear_values, values};
 use crate::solve::{BodyResponse, Contacts, LANES};
 use crate::{MpmError, Particles};
-use fearless_simd::{Level, dispatch, prelude::*};
+use fearless_simd::Level;
 use rayon::prelude::*;
 
 /// Distance where no collider is near, m.
@@ -57,6 +57,9 @@ pub(crate) struct Raster {
     /// Samples in contact.
     pub active: Vec<u32>,
     pub contacts: Contacts,
+    /// Velocity nodes and weights of each contact: `links[first_link[k]..first_link[k + 1]]`.
+    links: Vec<(u32, f32)>,
+    first_link: Vec<u32>,
     gradient: Vec<[f32; 4]>,
 }
 
@@ -228,54 +231,38 @@ impl Raster {
         self.active.clear();
         let close = |hit: &Hit| hit.distance < limit || (limit == 0.0 && hit.distance <= 0.0);
         let slots = velocity.slots();
-        let nodes_of = |sample: u32| {
-            let cell = self.places[sample as usize].0 as usize;
-            &velocity.of_cell[cell * slots..(cell + 1) * slots]
-        };
-        let weights_of = |sample: u32| -> [f32; 64] {
-            let xi = self.places[sample as usize].1;
-            let mut all = [0.0; 64];
-            dispatch!(level, simd => {
-                if slots == 8 {
-                    let shape: [Group<_>; 1] = shapes(simd, config.velocity_basis, xi, 1.0);
-                    all[..8].copy_from_slice(shape[0][0].as_slice());
-                } else {
-                    let shape: [Group<_>; 8] = shapes(simd, config.velocity_basis, xi, 1.0);
-                    for (g, group) in shape.iter().enumerate() {
-                        all[g * 8..g * 8 + 8].copy_from_slice(group[0].as_slice());
-                    }
-                }
-            });
-            let mut total = 0.0;
-            for (weight, &node) in all.iter_mut().zip(nodes_of(sample)) {
-                let has_mass = masses[node as usize][0] > 0.0;
-                *weight = if has_mass && *weight > 1e-6 {
-                    *weight
-                } else {
-                    0.0
-                };
-                total += *weight;
-            }
-            if total > 0.0 {
-                all.iter_mut().for_each(|weight| *weight /= total);
-            }
-            all
-        };
-        let used = |weights: &[f32; 64]| weights.iter().filter(|&&w| w > 0.0).count();
+        self.links.clear();
+        self.first_link.clear();
+        self.first_link.push(0);
         for (i, hit) in self.hits.iter().enumerate() {
-            if close(hit) && used(&weights_of(i as u32)) > 0 {
-                self.active.push(i as u32);
+            if !close(hit) {
+                continue;
             }
+            let (cell, xi) = self.places[i];
+            let nodes = &velocity.of_cell[cell as usize * slots..(cell as usize + 1) * slots];
+            let weights = values(level, config.velocity_basis, xi);
+            let start = self.links.len();
+            let linked =
+                |&(&node, &weight): &(&u32, &f32)| weight > 1e-6 && masses[node as usize][0] > 0.0;
+            let links = nodes.iter().zip(&weights).filter(linked);
+            self.links
+                .extend(links.map(|(&node, &weight)| (node, weight)));
+            let own = &mut self.links[start..];
+            if own.is_empty() {
+                continue;
+            }
+            let total: f32 = own.iter().map(|link| link.1).sum();
+            own.iter_mut().for_each(|link| link.1 /= total);
+            self.active.push(i as u32);
+            self.first_link.push(self.links.len() as u32);
         }
+        let (links, first) = (&self.links, &self.first_link);
+        let links_of = |k: usize| &links[first[k] as usize..first[k + 1] as usize];
         let contacts = &mut self.contacts;
         contacts.cell_volume = h * h * h;
         contacts.count = self.active.len();
-        contacts.width = self
-            .active
-            .iter()
-            .map(|&s| used(&weights_of(s)))
-            .max()
-            .unwrap_or(1);
+        let widths = (0..contacts.count).map(|k| links_of(k).len());
+        contacts.width = widths.max().unwrap_or(1);
         let width = contacts.width;
         let blocks = contacts.count.div_ceil(LANES);
         contacts.columns.resize(blocks * width, [0; LANES]);
@@ -304,24 +291,19 @@ impl Raster {
         }
         for k in 0..blocks * LANES {
             let (block, lane) = (k / LANES, k % LANES);
-            // Lanes out of use repeat the last sample without weight.
-            let sample = self.active[k.min(self.active.len() - 1)];
-            let live = k < self.active.len();
+            // Lanes out of use repeat the last contact without weight.
+            let own = k.min(contacts.count - 1);
+            let live = k == own;
+            let sample = self.active[own];
             let hit = &self.hits[sample as usize];
-            let weights = weights_of(sample);
-            let around = nodes_of(sample);
-            let mut column = 0;
-            for slot in 0..slots {
-                if weights[slot] > 0.0 {
-                    contacts.columns[block * width + column][lane] = around[slot];
-                    contacts.weights[block * width + column][lane] =
-                        if live { weights[slot] } else { 0.0 };
-                    column += 1;
-                }
-            }
-            for rest in column..width {
-                contacts.columns[block * width + rest][lane] = around[0];
-                contacts.weights[block * width + rest][lane] = 0.0;
+            for column in 0..width {
+                // Columns past the last link repeat the first without weight.
+                let (node, weight) = match links_of(own).get(column) {
+                    Some(&(node, weight)) => (node, if live { weight } else { 0.0 }),
+                    None => (links_of(own)[0].0, 0.0),
+                };
+                contacts.columns[block * width + column][lane] = node;
+                contacts.weights[block * width + column][lane] = weight;
             }
             let centre = match hit.body {
                 NO_BODY => [0.0; 3],

@@ -1,8 +1,7 @@
 //! Worlds that start anew.
 
+use crate::tensor::IDENTITY;
 use crate::{MpmError, Particles, Solver};
-
-const IDENTITY: [[f32; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
 impl Solver {
     /// Makes the material of chosen worlds as if it had never deformed: elastic deformation and

@@ -1,7 +1,7 @@
 //! Shape functions in a cell, eight nodes side by side.
 
 use crate::VelocityBasis;
-use fearless_simd::{Simd, f32x8, prelude::*};
+use fearless_simd::{Level, Simd, dispatch, f32x8, prelude::*};
 
 /// Values and the three physical derivatives of eight shape functions.
 pub(crate) type Group<S> = [f32x8<S>; 4];
@@ -90,6 +90,25 @@ pub(crate) fn shapes<S: Simd, const G: usize>(
     })
 }
 
+/// Most nodes of a cell.
+pub(crate) const MOST_NODES: usize = 64;
+
+/// Values of the shape functions of a cell's nodes at `xi`; past the last node they are 0.
+pub(crate) fn values(level: Level, basis: VelocityBasis, xi: [f32; 3]) -> [f32; MOST_NODES] {
+    let mut all = [0.0; MOST_NODES];
+    let mut put = |g: usize, values: &[f32]| all[g * 8..g * 8 + 8].copy_from_slice(values);
+    dispatch!(level, simd => match basis {
+        VelocityBasis::Q1 => put(0, trilinear(simd, xi, 1.0)[0].as_slice()),
+        VelocityBasis::B2 | VelocityBasis::B3 => {
+            let groups: [Group<_>; 8] = shapes(simd, basis, xi, 1.0);
+            for (g, group) in groups.iter().enumerate() {
+                put(g, group[0].as_slice());
+            }
+        }
+    });
+    all
+}
+
 /// Places of the nodes of a cell in reference coordinates.
 #[inline(always)]
 pub(crate) fn places<S: Simd, const G: usize>(simd: S) -> [[f32x8<S>; 3]; G] {
@@ -127,7 +146,6 @@ pub(crate) fn trilinear_values(xi: [f32; 3]) -> [f32; 8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fearless_simd::{Level, dispatch};
 
     #[test]
     fn shapes_sum_to_one_reproduce_position_and_have_right_gradients() {

@@ -7,7 +7,7 @@ use crate::grid::{Cells, NodeSet, Remembered};
 use crate::momentum::{Sums, elastic_average, momentum};
 use crate::raster::Raster;
 use crate::solve::{LANES, Lane, Node, RheologySolver, SolveOptions};
-use crate::strain::{Inputs, StrainRows};
+use crate::strain::{Inputs, StrainRows, site_coordinates, world_of_site};
 use crate::update::{StrainFields, Update};
 use crate::{Material, MpmError, Particles};
 use fearless_simd::Level;
@@ -82,11 +82,31 @@ pub struct Impulse {
     pub collider: usize,
 }
 
+/// What some of the materials have.
+struct Traits {
+    compliant: bool,
+    hardening: bool,
+    viscous: bool,
+    dilatant: bool,
+}
+
+impl Traits {
+    fn of(materials: &[Material]) -> Traits {
+        Traits {
+            compliant: materials.iter().any(Material::is_compliant),
+            hardening: materials.iter().any(|m| m.hardening > 0.0),
+            viscous: materials.iter().any(|m| m.viscosity > 0.0),
+            dilatant: materials.iter().any(|m| m.dilatancy > 0.0),
+        }
+    }
+}
+
 /// Moves particles by implicit steps; owns all grid data, which is used again from step to step.
 pub struct Solver {
     pub(crate) config: Config,
     materials: Vec<Material>,
     elastic_materials: Vec<[f32; 3]>,
+    traits: Traits,
     /// Solvers, with `Auto` resolved.
     stages: Vec<Stage>,
     pub(crate) level: Level,
@@ -168,6 +188,7 @@ impl Solver {
         let of = |m: &Material| [m.young_modulus, m.poisson_ratio, m.damping];
         Ok(Solver {
             elastic_materials: materials.iter().map(of).collect(),
+            traits: Traits::of(&materials),
             stages: config.solver.iter().map(resolve).collect(),
             level: Level::new(),
             worlds,
@@ -217,6 +238,12 @@ impl Solver {
             (WarmStart::Auto, _) => WarmStart::Grid,
             (chosen, _) => chosen,
         }
+    }
+
+    /// Whether particles carry anything that strain or stress changes.
+    fn needs_strain(&self) -> bool {
+        let from_particles = self.warm_start() == WarmStart::Particles;
+        self.traits.compliant || self.traits.hardening || from_particles
     }
 
     /// Moves the particles by `dt` seconds. Bodies that yield get the material's impulses; moving
@@ -298,8 +325,8 @@ impl Solver {
             legacy_half_adjoint: self.config.legacy_half_adjoint,
             check_every: self.config.check_every,
             stages: &self.stages,
-            viscous: self.materials.iter().any(|m| m.viscosity > 0.0),
-            dilatant: self.materials.iter().any(|m| m.dilatancy > 0.0),
+            viscous: self.traits.viscous,
+            dilatant: self.traits.dilatant,
         };
         let solved = self.rheology.solve(
             &mut self.rows.sites,
@@ -315,17 +342,13 @@ impl Solver {
         self.push_bodies(colliders)?;
         report.seconds.solve = clock.lap();
 
-        let compliant = self.materials.iter().any(Material::is_compliant);
-        let hardening = self.materials.iter().any(|m| m.hardening > 0.0);
-        let from_particles = self.warm_start() == WarmStart::Particles;
-        let needs_strain = compliant || hardening || from_particles;
         Update {
             level: self.level,
             basis: self.config.velocity_basis,
             bins: &self.bins,
             set: &self.set,
             nodes: &self.nodes,
-            strain: needs_strain.then_some(StrainFields {
+            strain: self.needs_strain().then_some(StrainFields {
                 rows: &self.rows,
                 plastic: &self.plastic,
                 elastic: &self.elastic,
@@ -381,9 +404,6 @@ impl Solver {
         if changed || particle_rows {
             self.rows
                 .lay_out(&self.cells, &self.set, &self.vertices, &self.bins);
-            let sites = &mut self.rows.sites;
-            sites.worlds = self.cells.shifts.len();
-            self.rows.set_worlds(&self.cells, &self.vertices);
         }
         self.fresh = true;
         Ok(())
@@ -391,7 +411,7 @@ impl Solver {
 
     /// Strain rows and the first guess of stress.
     fn strain(&mut self, particles: &Particles, dt: f32) {
-        let compliant = self.materials.iter().any(Material::is_compliant);
+        let compliant = self.traits.compliant;
         if compliant {
             elastic_average(
                 self.level,
@@ -437,16 +457,10 @@ impl Solver {
                 let rows = self.rows.sites.rows;
                 self.guess.clear();
                 self.guess.resize(self.rows.dof_count, [0.0; 6]);
-                let nodal = self.config.strain_basis == StrainBasis::Q1;
-                let (coordinates, vertices) = match nodal {
-                    true => (&self.vertices.coordinates, Some(&self.vertices)),
-                    false => (&self.cells.coordinates, None),
-                };
-                let cells = &self.cells;
-                let world = |site: usize| match vertices {
-                    Some(set) => cells.world_of(set.host(site).0),
-                    None => cells.world_of(site),
-                };
+                let (basis, cells) = (self.config.strain_basis, &self.cells);
+                let vertices = &self.vertices;
+                let coordinates = site_coordinates(basis, cells, vertices);
+                let world = |site: usize| world_of_site(basis, cells, vertices, site);
                 let (guess, last) = (&mut self.guess, &self.last_stress);
                 self.last_sites
                     .matches(coordinates, world, &cells.shifts, 1, |now, before| {
@@ -524,35 +538,17 @@ impl Solver {
         }
     }
 
-    /// Stress, strain and impulses by node, and what the next step starts from.
+    /// Strain and stress by node for the particles, and what the next step starts from.
     fn keep_results(&mut self) -> Result<(), MpmError> {
-        self.rheology.increments(
-            &self.rows.sites,
-            &self.nodes,
-            &mut self.plastic_modes,
-            &mut self.elastic_modes,
-            &self.critical,
-        );
-        let rows = &self.rows;
-        rows.to_nodal(&rows.sites.stress, &mut self.stress);
-        // Integrated strain is 2 V T(ε).
-        for list in [&mut self.plastic_modes, &mut self.elastic_modes] {
-            for (strain, volume) in list.iter_mut().zip(&rows.sites.volume) {
-                for lane in 0..LANES {
-                    let v = volume[lane];
-                    let scale = if v > 0.0 { 0.5 / v } else { 0.0 };
-                    strain.iter_mut().for_each(|s| s[lane] *= scale);
-                }
-            }
+        if self.needs_strain() {
+            self.strain_by_node();
         }
-        rows.to_nodal(&self.plastic_modes, &mut self.plastic);
-        rows.to_nodal(&self.elastic_modes, &mut self.elastic);
+        self.rows
+            .to_nodal(&self.rows.sites.stress, &mut self.stress);
         match self.warm_start() {
             WarmStart::Grid => {
-                let coordinates = match self.config.strain_basis {
-                    StrainBasis::Q1 => &self.vertices.coordinates,
-                    _ => &self.cells.coordinates,
-                };
+                let basis = self.config.strain_basis;
+                let coordinates = site_coordinates(basis, &self.cells, &self.vertices);
                 self.last_sites.keep(coordinates, &self.cells.shifts)?;
                 self.last_stress.clone_from(&self.stress);
             }
@@ -570,6 +566,30 @@ impl Solver {
             }
         }
         Ok(())
+    }
+
+    /// Plastic and elastic strain of the step by degree of freedom.
+    fn strain_by_node(&mut self) {
+        self.rheology.increments(
+            &self.rows.sites,
+            &self.nodes,
+            &mut self.plastic_modes,
+            &mut self.elastic_modes,
+            &self.critical,
+        );
+        let rows = &self.rows;
+        // Integrated strain is 2 V T(ε).
+        for list in [&mut self.plastic_modes, &mut self.elastic_modes] {
+            for (strain, volume) in list.iter_mut().zip(&rows.sites.volume) {
+                for lane in 0..LANES {
+                    let v = volume[lane];
+                    let scale = if v > 0.0 { 0.5 / v } else { 0.0 };
+                    strain.iter_mut().for_each(|s| s[lane] *= scale);
+                }
+            }
+        }
+        rows.to_nodal(&self.plastic_modes, &mut self.plastic);
+        rows.to_nodal(&self.elastic_modes, &mut self.elastic);
     }
 
     /// Stress at the vertices, weighted by the material around.

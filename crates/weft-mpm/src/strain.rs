@@ -15,6 +15,31 @@ use rayon::prelude::*;
 /// Modes with less of a cell's volume are left out.
 const SMALLEST_MODE: f64 = 1e-6;
 
+/// Lattice coordinates of the sites of a basis: nodes for continuous strain, else cells.
+pub(crate) fn site_coordinates<'a>(
+    basis: StrainBasis,
+    cells: &'a Cells,
+    vertices: &'a NodeSet,
+) -> &'a [[i32; 3]] {
+    match basis {
+        StrainBasis::Q1 => &vertices.coordinates,
+        _ => &cells.coordinates,
+    }
+}
+
+/// World of a site.
+pub(crate) fn world_of_site(
+    basis: StrainBasis,
+    cells: &Cells,
+    vertices: &NodeSet,
+    site: usize,
+) -> usize {
+    cells.world_of(match basis {
+        StrainBasis::Q1 => vertices.host(site).0,
+        _ => site,
+    })
+}
+
 /// Inputs of an assembly of strain rows.
 pub(crate) struct Inputs<'a> {
     pub particles: &'a Particles,
@@ -69,7 +94,7 @@ impl StrainRows {
         }
     }
 
-    /// Sorts the sites by colour into blocks, and finds their velocity nodes.
+    /// Sorts the sites by colour into blocks, finds their velocity nodes and notes their worlds.
     pub fn lay_out(&mut self, cells: &Cells, nodes: &NodeSet, vertices: &NodeSet, bins: &Bins) {
         let nodal = self.basis == StrainBasis::Q1;
         let rows = match self.basis {
@@ -82,11 +107,8 @@ impl StrainRows {
             }
         };
         let reach = if nodes.slots() == 8 { 2 } else { 4 };
-        let (stride, coordinates) = if nodal {
-            (reach + 1, &vertices.coordinates)
-        } else {
-            (reach, &cells.coordinates)
-        };
+        let stride = if nodal { reach + 1 } else { reach };
+        let coordinates = site_coordinates(self.basis, cells, vertices);
         let width = match (nodal, reach) {
             (false, _) => nodes.slots(),
             (true, 2) => 27,
@@ -104,9 +126,10 @@ impl StrainRows {
             self.dofs.extend(0..(count * rows) as u32);
         }
         // Of the place in space, so that worlds side by side are swept as each alone.
+        let basis = self.basis;
+        let world = |site: usize| world_of_site(basis, cells, vertices, site);
         let colour = |site: usize| {
-            let cell = if nodal { vertices.host(site).0 } else { site };
-            let shift = cells.shifts[cells.world_of(cell)];
+            let shift = cells.shifts[world(site)];
             let at = |d: usize| (coordinates[site][d] - shift[d]).rem_euclid(stride) as usize;
             (at(0) * stride as usize + at(1)) * stride as usize + at(2)
         };
@@ -188,6 +211,17 @@ impl StrainRows {
                     }
                 }
             });
+        sites.worlds = cells.shifts.len();
+        sites.world.clear();
+        if sites.worlds > 1 {
+            let of = |&site: &u32| match site {
+                NONE => 0,
+                site => world(site as usize) as u32,
+            };
+            let blocks = site_at.chunks(LANES);
+            let lanes = |lanes: &[u32]| std::array::from_fn(|lane| of(&lanes[lane]));
+            sites.world.extend(blocks.map(lanes));
+        }
     }
 
     /// Computes all rows.
@@ -244,25 +278,6 @@ impl StrainRows {
         }
         if inputs.elastic.is_some() {
             std::mem::swap(&mut self.sites.compliance, &mut self.couplings);
-        }
-    }
-
-    /// Notes the world of each site.
-    pub fn set_worlds(&mut self, cells: &Cells, vertices: &NodeSet) {
-        let sites = &mut self.sites;
-        sites.world.clear();
-        if sites.worlds <= 1 {
-            return;
-        }
-        let nodal = self.basis == StrainBasis::Q1;
-        for lanes in self.site_at.chunks(LANES) {
-            sites
-                .world
-                .push(std::array::from_fn(|lane| match lanes[lane] {
-                    NONE => 0,
-                    site if nodal => cells.world_of(vertices.host(site as usize).0) as u32,
-                    site => cells.world_of(site as usize) as u32,
-                }));
         }
     }
 

@@ -7,6 +7,8 @@
 /// A 3 × 3 matrix, `[row][column]`.
 pub(crate) type Mat3 = [[f32; 3]; 3];
 
+pub(crate) const IDENTITY: Mat3 = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+
 const SQRT_3: f32 = 1.732_050_8;
 const SQRT_6: f32 = 2.449_489_7;
 

@@ -4,6 +4,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::Colliders;
+use crate::error::check_step;
 use crate::{ACTIVE, ColliderVelocity, MpmError, Particles};
 
 /// Particles that one task handles.
@@ -30,9 +31,7 @@ impl Colliders {
         gap: Option<f64>,
         mode: ColliderVelocity,
     ) -> Result<usize, MpmError> {
-        if !(dt >= 0.0 && dt.is_finite()) {
-            return Err(MpmError::TimeStep { dt });
-        }
+        check_step(dt)?;
         let range = gap.unwrap_or_else(|| self.search_range());
         if !(range >= 0.0 && range.is_finite()) {
             return Err(MpmError::Config {

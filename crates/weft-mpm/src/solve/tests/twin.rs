@@ -1,6 +1,7 @@
 //! Gauss–Seidel for one row at a time in double precision, straight from the definitions.
 
 use super::problem::Problem;
+use crate::eigen::symmetric;
 use crate::solve::flow::twin::Law;
 
 type Six = [f64; 6];
@@ -34,34 +35,6 @@ pub fn strain(u: [f64; 3], b: [f64; 3]) -> Six {
         std::array::from_fn(|k| u[i] * b[k])
     }))
     .map(|x| 2.0 * x)
-}
-
-/// Eigenvalues, and eigenvectors in the columns, by cyclic rotations.
-fn eigen(matrix: &[Six; 6]) -> (Six, [Six; 6]) {
-    let mut a = *matrix;
-    let mut e: [Six; 6] = std::array::from_fn(|i| std::array::from_fn(|j| f64::from(i == j)));
-    for _ in 0..50 {
-        for p in 0..6 {
-            for q in p + 1..6 {
-                if a[p][q].abs() < 1e-300 {
-                    continue;
-                }
-                let angle = 0.5 * (2.0 * a[p][q]).atan2(a[q][q] - a[p][p]);
-                let (s, c) = angle.sin_cos();
-                for k in 0..6 {
-                    let (x, y) = (a[k][p], a[k][q]);
-                    (a[k][p], a[k][q]) = (c * x - s * y, s * x + c * y);
-                }
-                for k in 0..6 {
-                    let (x, y) = (a[p][k], a[q][k]);
-                    (a[p][k], a[q][k]) = (c * x - s * y, s * x + c * y);
-                    let (x, y) = (e[k][p], e[k][q]);
-                    (e[k][p], e[k][q]) = (c * x - s * y, s * x + c * y);
-                }
-            }
-        }
-    }
-    (std::array::from_fn(|i| a[i][i]), e)
 }
 
 /// Velocities and stresses after some sweeps, `[block * rows + row][lane]`.
@@ -123,7 +96,8 @@ pub fn line(problem: &Problem, block: usize, row: usize, lane: usize) -> Line {
     for (i, row) in d.iter_mut().enumerate() {
         row[i] += 1e-6 * trace / 6.0;
     }
-    let (values, axes) = eigen(&d);
+    let (values, vectors) = symmetric(d);
+    let axes = std::array::from_fn(|i| vectors.map(|v| v[i]));
     let yields = sites.yields[at].map(|y| f64::from(y[lane]));
     Line {
         columns,
