@@ -1,8 +1,10 @@
 //! Case files with one mistake each: the message names the thing, shows the line, and says what
 //! would be accepted.
 
+mod common;
+
+use common::{one_fault, settings};
 use std::path::Path;
-use weft_cli::args::Setting;
 use weft_cli::case::Case;
 
 const GOOD: &str = r#"title = "A good case"
@@ -48,15 +50,8 @@ picture = { color = "norm(u)", size = [640, 480] }
 "#;
 
 /// The faults of a text, or "" if it has none.
-fn faults(text: &str, settings: &[(&str, &str)]) -> String {
-    let settings: Vec<Setting> = settings
-        .iter()
-        .map(|(key, value)| Setting {
-            key: key.to_string(),
-            value: value.to_string(),
-        })
-        .collect();
-    match Case::parse(Path::new("cases/a.toml"), text, &settings) {
+fn faults(text: &str, set: &[(&str, &str)]) -> String {
+    match Case::parse(Path::new("cases/a.toml"), text, &settings(set)) {
         Ok(_) => String::new(),
         Err(faults) => faults.to_string(),
     }
@@ -67,24 +62,14 @@ fn faults(text: &str, settings: &[(&str, &str)]) -> String {
 fn bad(old: &str, new: &str, parts: &[&str]) {
     assert_eq!(GOOD.matches(old).count(), 1, "`{old}` is not there once");
     let shown = faults(&GOOD.replace(old, new), &[]);
-    assert_eq!(shown.matches("error:").count(), 1, "{new:?} gives\n{shown}");
-    for part in parts {
-        assert!(shown.contains(part), "no {part:?} in\n{shown}");
-    }
+    one_fault(&shown, &format!("{new:?}"), parts);
 }
 
 /// The good case with a setting of the command line must fail likewise.
 #[track_caller]
 fn bad_setting(key: &str, value: &str, parts: &[&str]) {
     let shown = faults(GOOD, &[(key, value)]);
-    assert_eq!(
-        shown.matches("error:").count(),
-        1,
-        "{key}={value} gives\n{shown}"
-    );
-    for part in parts {
-        assert!(shown.contains(part), "no {part:?} in\n{shown}");
-    }
+    one_fault(&shown, &format!("{key}={value}"), parts);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! What a good case file says, with and without settings of the command line.
 
+mod common;
+
+use common::settings;
 use std::path::{Path, PathBuf};
-use weft_cli::args::Setting;
 use weft_cli::case::*;
 
 fn root() -> &'static Path {
@@ -9,15 +11,8 @@ fn root() -> &'static Path {
 }
 
 #[track_caller]
-fn read(name: &str, settings: &[(&str, &str)]) -> Case {
-    let settings: Vec<Setting> = settings
-        .iter()
-        .map(|(key, value)| Setting {
-            key: key.to_string(),
-            value: value.to_string(),
-        })
-        .collect();
-    Case::read(&root().join("cases").join(name), &settings).unwrap_or_else(|e| panic!("{e}"))
+fn read(name: &str, set: &[(&str, &str)]) -> Case {
+    Case::read(&root().join("cases").join(name), &settings(set)).unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn file(case: &Case) -> PathBuf {

@@ -1,23 +1,18 @@
 //! The scenes in `cases/`: counts of particles at full size, and the checks of every small version.
 
+mod common;
+
+use common::settings;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use weft_cli::args::Setting;
 use weft_cli::scene::Scene;
 use weft_cli::simulate::{self, SimulateOptions};
 
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../cases");
 
-fn read(name: &str, settings: &[(&str, &str)], small: bool) -> Scene {
-    let settings: Vec<Setting> = settings
-        .iter()
-        .map(|(key, value)| Setting {
-            key: key.to_string(),
-            value: value.to_string(),
-        })
-        .collect();
+fn read(name: &str, set: &[(&str, &str)], small: bool) -> Scene {
     let path = Path::new(CASES).join(name);
-    Scene::read(&path, &settings, small).unwrap_or_else(|e| panic!("{e}"))
+    Scene::read(&path, &settings(set), small).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// All scenes: the case files that have `[mpm]`.

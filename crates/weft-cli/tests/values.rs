@@ -1,7 +1,9 @@
 //! The cases of the repository give the values they promise.
 
+mod common;
+
+use common::settings;
 use std::path::Path;
-use weft_cli::args::Setting;
 use weft_cli::case::Case;
 use weft_cli::run::{RunOptions, run};
 use weft_cli::summary::{ReportValue, Summary};
@@ -9,16 +11,9 @@ use weft_cli::summary::{ReportValue, Summary};
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../cases");
 
 #[track_caller]
-fn solve(name: &str, settings: &[(&str, &str)]) -> Summary {
-    let settings: Vec<Setting> = settings
-        .iter()
-        .map(|(key, value)| Setting {
-            key: key.to_string(),
-            value: value.to_string(),
-        })
-        .collect();
+fn solve(name: &str, set: &[(&str, &str)]) -> Summary {
     let path = Path::new(CASES).join(name);
-    let case = Case::read(&path, &settings).unwrap_or_else(|e| panic!("{e}"));
+    let case = Case::read(&path, &settings(set)).unwrap_or_else(|e| panic!("{e}"));
     let folder = tempfile::tempdir().unwrap();
     let options = RunOptions {
         out: folder.path().to_path_buf(),

@@ -125,6 +125,15 @@ pub(crate) fn list<T>(read: impl Fn(&Node) -> Read<T>) -> impl Fn(&Node) -> Read
     }
 }
 
+/// Three numbers that are not all 0.
+pub(crate) fn direction(number: impl Fn(&Node) -> Read<f64>) -> impl Fn(&Node) -> Read<[f64; 3]> {
+    let vector = array(number);
+    move |node| match vector(node)? {
+        [0.0, 0.0, 0.0] => Err(Mismatch::new(&node.at, "a direction", "this has no length")),
+        v => Ok(v),
+    }
+}
+
 /// One value, or a list of them.
 pub(crate) fn one_or_more<T>(read: impl Fn(&Node) -> Read<T>) -> impl Fn(&Node) -> Read<Vec<T>> {
     move |node| match &node.value {

@@ -9,7 +9,7 @@ pub(crate) mod convert;
 pub(crate) mod mesh;
 mod problem;
 pub(crate) mod read;
-mod results;
+pub(crate) mod results;
 
 use crate::args::Setting;
 use crate::diagnose::{Diagnostic, Diagnostics, Located, Place, Text};

@@ -1,7 +1,7 @@
 //! Reads what is wanted of a solution: `[[report]]` and `[output]`.
 
 use super::convert::{
-    Mismatch, array, boolean, count, formula, list, located, number, one_or_more, text,
+    Mismatch, array, boolean, count, direction, formula, list, located, number, one_or_more, text,
 };
 use super::read::{Reader, Section};
 use super::*;
@@ -83,12 +83,16 @@ pub(super) fn output(r: &mut Reader, root: &Table) -> Output {
     output
 }
 
-fn picture(r: &mut Reader, output: &Section) -> Option<Picture> {
+/// The keys of `output.picture`, which may also be `true` for `empty` or `false` for no picture.
+pub(crate) fn picture_section<'d>(
+    r: &mut Reader,
+    output: &Section<'d>,
+    empty: &'d Table,
+) -> Option<Section<'d>> {
     let (key, node) = output.table.entry("picture")?;
-    let empty = Table::default();
     let table = match &node.value {
         Value::Boolean(false) => return None,
-        Value::Boolean(true) => &empty,
+        Value::Boolean(true) => empty,
         Value::Table(table) => table,
         _ => {
             let expected = "true, false, or a table";
@@ -98,11 +102,23 @@ fn picture(r: &mut Reader, output: &Section) -> Option<Picture> {
             return None;
         }
     };
-    let s = Section {
+    Some(Section {
         path: "output.picture".to_string(),
         table,
         at: &key.at,
-    };
+    })
+}
+
+/// `view` and `size` of a picture.
+pub(crate) fn view_and_size(r: &mut Reader, s: &Section) -> (Option<[f64; 3]>, [usize; 2]) {
+    let view = r.optional(s, "view", direction(number));
+    let size = r.optional(s, "size", array(count(16..=16_384)));
+    (view, size.unwrap_or([1200, 900]))
+}
+
+fn picture(r: &mut Reader, output: &Section) -> Option<Picture> {
+    let empty = Table::default();
+    let s = picture_section(r, output, &empty)?;
     let color = r.optional(&s, "color", formula);
     let deform = r.optional(&s, "deform", |node| match &node.value {
         Value::Text(word) if word == "auto" => Ok(Deform::Auto),
@@ -111,18 +127,11 @@ fn picture(r: &mut Reader, output: &Section) -> Option<Picture> {
             Mismatch::new(&node.at, "\"auto\" or a number", label)
         }),
     });
-    let view = r.optional(&s, "view", |node| {
-        let view: [f64; 3] = array(number)(node)?;
-        if view == [0.0; 3] {
-            return Err(Mismatch::new(&node.at, "a direction", "this has no length"));
-        }
-        Ok(view)
-    });
-    let size = r.optional(&s, "size", array(count(16..=16_384)));
+    let (view, size) = view_and_size(r, &s);
     Some(Picture {
         color,
         deform: deform.unwrap_or(Deform::Auto),
         view,
-        size: size.unwrap_or([1200, 900]),
+        size,
     })
 }

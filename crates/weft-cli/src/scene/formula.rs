@@ -163,11 +163,7 @@ impl Formulas {
 
     /// Three numbers that are not all 0.
     pub fn direction(&self, node: &Node) -> Read<[f64; 3]> {
-        let v: [f64; 3] = self.vector(node)?;
-        if v == [0.0; 3] {
-            return Err(Mismatch::new(&node.at, "a direction", "this has no length"));
-        }
-        Ok(v)
+        crate::case::convert::direction(|node: &Node| self.number(node))(node)
     }
 
     /// A number or a formula in x.

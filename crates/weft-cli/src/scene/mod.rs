@@ -16,6 +16,7 @@ use crate::case::mesh::files_like;
 use crate::diagnose::{Diagnostic, Diagnostics, Located, Place, Text};
 use crate::document::{Document, Table};
 use std::path::{Path, PathBuf};
+use weft_mpm::emit::Zone;
 use weft_mpm::{Config, Material};
 
 pub use formula::{PointFormula, Velocity};
@@ -392,25 +393,6 @@ pub struct Kill {
     pub zone: Zone,
     /// Where it is written.
     pub at: Place,
-}
-
-/// A part of space.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Zone {
-    /// A box.
-    Box {
-        /// Lower corner, m.
-        lower: [f64; 3],
-        /// Upper corner, m.
-        upper: [f64; 3],
-    },
-    /// What lies behind a plane.
-    Below {
-        /// A point of the plane, m.
-        point: [f64; 3],
-        /// Points away from what is removed.
-        normal: [f64; 3],
-    },
 }
 
 /// `[grains]`.

@@ -3,8 +3,9 @@
 use super::formula::Formulas;
 use super::read::{Context, corners, index_of};
 use super::*;
-use crate::case::convert::{Mismatch, array, choice, count, list, number, text};
+use crate::case::convert::{Mismatch, choice, count, list, text};
 use crate::case::read::Section;
+use crate::case::results::{picture_section, view_and_size};
 use crate::document::{Table, Value};
 use crate::names;
 
@@ -224,39 +225,16 @@ pub(super) fn output(c: &mut Context) -> Output {
 }
 
 fn picture<'d>(c: &mut Context<'d>, output: &Section<'d>) -> Option<Picture> {
-    let (key, node) = output.table.entry("picture")?;
-    let empty = Table::default();
-    let table = match &node.value {
-        Value::Boolean(false) => return None,
-        Value::Boolean(true) => &empty,
-        Value::Table(table) => table,
-        _ => {
-            let label = format!("this is {}", node.value.kind());
-            let mismatch = Mismatch::new(&node.at, "true, false, or a table", label);
-            c.reader.note::<()>("output.picture", Err(mismatch));
-            return None;
-        }
-    };
-    let s = Section {
-        path: "output.picture".to_string(),
-        table,
-        at: &key.at,
-    };
     let r = &mut c.reader;
+    let empty = Table::default();
+    let s = picture_section(r, output, &empty)?;
     let every = r.optional(&s, "every", count(STEPS));
     let color = r.optional(&s, "color", choice(Color::NAMES));
-    let view = r.optional(&s, "view", |node| {
-        let view: [f64; 3] = array(number)(node)?;
-        if view == [0.0; 3] {
-            return Err(Mismatch::new(&node.at, "a direction", "this has no length"));
-        }
-        Ok(view)
-    });
-    let size = r.optional(&s, "size", array(count(16..=16_384)));
+    let (view, size) = view_and_size(r, &s);
     Some(Picture {
         every: every.unwrap_or(0),
         color: color.unwrap_or(Color::Speed),
         view: view.unwrap_or([1.0, -2.0, 1.0]),
-        size: size.unwrap_or([1200, 900]),
+        size,
     })
 }

@@ -11,7 +11,7 @@ use weft::geometry::{Geometry, Mesh};
 use weft_mpm::collider::{
     Body, Collider, ColliderMaterial, Colliders, GROUND, HeightField, Motion, Pose,
 };
-use weft_mpm::emit::{Emitter, Fill, KillZone, Rate, Zone};
+use weft_mpm::emit::{Emitter, Fill, KillZone, Rate};
 use weft_mpm::{MpmError, Particles};
 
 /// Most copies of all clouds together.
@@ -95,11 +95,7 @@ pub(super) fn state(scene: &Scene) -> Result<State, Diagnostics> {
     });
     let emitters = emitters.collect();
     let kills = scene.kills.iter().filter_map(|k| {
-        let zone = match k.zone {
-            scene::Zone::Box { lower, upper } => Zone::Box { lower, upper },
-            scene::Zone::Below { point, normal } => Zone::Below { point, normal },
-        };
-        KillZone::new(zone)
+        KillZone::new(k.zone)
             .map_err(at(&k.at))
             .map_err(&mut keep)
             .ok()

@@ -1,6 +1,6 @@
 //! Checkpoints: all that a run needs to go on with the same bits.
 
-use super::{State, saved as solver_state};
+use super::State;
 use crate::scene::Scene;
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub(super) fn write(
 ) -> anyhow::Result<()> {
     let p = &state.particles;
     let mut saved = Vec::new();
-    solver_state::save(solver, &mut saved);
+    solver.save(&mut saved);
     let mut bodies = Bodies::default();
     for body in 0..state.colliders.body_count() {
         let pose = state.colliders.pose(body).unwrap_or_default();
@@ -186,6 +186,6 @@ fn fill(state: &mut State, solver: &mut Solver, saved: &Sections) -> anyhow::Res
     state.step = usize::try_from(counts[0])?;
     (state.dropped, state.most_dropped, state.removed) = (counts[1], counts[2], counts[3]);
     state.balance = of::<f64>(saved, "balance", 1)?[0];
-    solver_state::restore(solver, &saved.get::<u8>("solver")?)?;
+    solver.restore(&saved.get::<u8>("solver")?)?;
     Ok(())
 }

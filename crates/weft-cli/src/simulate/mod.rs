@@ -7,7 +7,6 @@ mod build;
 mod checkpoint;
 mod measure;
 mod output;
-mod saved;
 mod summary;
 
 use crate::diagnose::{Diagnostic, Diagnostics};
@@ -271,7 +270,7 @@ pub fn run(scene: &Scene, options: &SimulateOptions) -> anyhow::Result<Done> {
         }
         if options.memory && step.is_multiple_of(MEMORY_STEPS) {
             record.resident(step);
-            let line = memory_line(step, live_bytes(&state, &solver));
+            let line = memory_line(step, live_bytes(&state));
             if options.silent {
                 // Asked for, so shown; standard output stays with the results.
                 eprintln!("{line}");
@@ -311,7 +310,7 @@ pub fn run(scene: &Scene, options: &SimulateOptions) -> anyhow::Result<Done> {
         residual_max: f64::from(record.last.residual_max),
         particles_binned: record.last.binned,
         particles_dropped: state.dropped as usize,
-        live_bytes: live_bytes(&state, &solver),
+        live_bytes: live_bytes(&state),
         pooled_bytes: Pool::default_pool().stats().pooled_bytes,
         rss_mib: record.rss,
         peak_rss_mib: resident::peak_rss_mib(),
@@ -429,9 +428,9 @@ fn timed(work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<f64> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// Bytes in use: the state, the solver, and buffers of the pool.
-fn live_bytes(state: &State, solver: &Solver) -> usize {
-    state.bytes() + saved::bytes(solver) + Pool::default_pool().stats().live_bytes
+/// Bytes in use: particles and buffers of the pool. The solver does not count its arrays yet.
+fn live_bytes(state: &State) -> usize {
+    state.bytes() + Pool::default_pool().stats().live_bytes
 }
 
 fn memory_line(step: usize, live: usize) -> String {
