@@ -2,10 +2,10 @@
 //! simulation leave the memory as the first few did.
 #![cfg(not(loom))]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+#[path = "common/counting.rs"]
+mod counting;
+
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use weft::assemble::{MatrixPlan, PointPlan, ScalarPlan, VectorPlan};
 use weft::element::CellKind;
 use weft::field::Field;
@@ -13,32 +13,6 @@ use weft::form::{Param, Scope, Shape, point_function};
 use weft::geometry::{Geometry, Mesh, shapes};
 use weft::solve::{Jacobi, Krylov, KrylovOptions, Method};
 use weft::space::Space;
-
-/// The system's allocator, counting the calls of the threads of a pool.
-struct Counting;
-
-static CALLS: AtomicUsize = AtomicUsize::new(0);
-
-thread_local! {
-    static WATCHED: Cell<bool> = const { Cell::new(false) };
-}
-
-// SAFETY: everything is passed on to the system's allocator; the counter is atomic and the flag a
-// plain thread-local without a destructor.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        CALLS.fetch_add(WATCHED.get() as usize, Ordering::Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(start, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 /// The default pool of block arrays and the resident size are the process's: one test at a time.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -107,7 +81,7 @@ fn assembling_again_allocates_nothing() {
     for threads in [1, 2] {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
-            .start_handler(|_| WATCHED.set(true))
+            .start_handler(|_| counting::watch())
             .build()
             .unwrap();
         let calls = pool.install(|| {
@@ -125,10 +99,10 @@ fn assembling_again_allocates_nothing() {
                 step.points.evaluate(&mut values).unwrap();
             };
             run(0);
-            let before = CALLS.load(Ordering::Relaxed);
+            let before = counting::calls();
             (1..30).for_each(&mut run);
             assert!(total.is_finite());
-            CALLS.load(Ordering::Relaxed) - before
+            counting::calls() - before
         });
         assert_eq!(calls, 0, "{threads} threads");
     }

@@ -2,41 +2,15 @@
 //! none once sizes have stopped growing.
 #![cfg(not(loom))]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-use std::sync::atomic::{AtomicUsize, Ordering};
+#[path = "common/counting.rs"]
+mod counting;
+
 use weft::assemble::{MatrixPlan, PointPlan, ScalarPlan, VectorPlan};
 use weft::field::Field;
 use weft::form::{Expr, Measure, ParticleData, Shape, dot, grad};
 use weft::geometry::{Geometry, Grid3, VoxelGrid, VoxelMap, shapes};
 use weft::particle::{Cloud, Half, ParticleQuadrature, Sample};
 use weft::space::Space;
-
-/// The system's allocator, counting the calls of the threads of a pool.
-struct Counting;
-
-static CALLS: AtomicUsize = AtomicUsize::new(0);
-
-thread_local! {
-    static WATCHED: Cell<bool> = const { Cell::new(false) };
-}
-
-// SAFETY: everything is passed on to the system's allocator; the counter is atomic and the flag a
-// plain thread-local without a destructor.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        CALLS.fetch_add(WATCHED.get() as usize, Ordering::Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(start, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 fn position(k: usize, round: usize) -> [f64; 3] {
     // Golden ratios fill the cube evenly; the drift takes particles from cell to cell.
@@ -88,9 +62,9 @@ fn steady<G: Geometry + Clone + 'static>(geometry: &G, half_widths: Option<Half>
     };
     // Samples of extended particles vary in number: see the largest one first.
     (0..100).for_each(&mut run);
-    let before = CALLS.load(Ordering::Relaxed);
+    let before = counting::calls();
     (0..100).for_each(&mut run);
-    CALLS.load(Ordering::Relaxed) - before
+    counting::calls() - before
 }
 
 /// Allocations of a hundred sortings of given samples after the first few.
@@ -111,9 +85,9 @@ fn listed() -> usize {
         assert_eq!(report.samples, 500);
     };
     (0..100).for_each(run);
-    let before = CALLS.load(Ordering::Relaxed);
+    let before = counting::calls();
     (0..100).for_each(run);
-    CALLS.load(Ordering::Relaxed) - before
+    counting::calls() - before
 }
 
 // One test: threads of a pool that ends may allocate while another test counts.
@@ -126,7 +100,7 @@ fn stepping_allocates_nothing() {
     for threads in [1, 2] {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
-            .start_handler(|_| WATCHED.set(true))
+            .start_handler(|_| counting::watch())
             .build()
             .unwrap();
         pool.install(|| {
