@@ -122,7 +122,7 @@ pub(super) unsafe fn sweep<S: Simd, const N: usize>(
         if split {
             let share = &target.share[block * width..(block + 1) * width];
             for (v, share) in v.iter_mut().zip(share) {
-                v[3] = v[3] * load(simd, &share.0);
+                v[3] *= load(simd, &share.0);
             }
         }
         let mut worst = zero;

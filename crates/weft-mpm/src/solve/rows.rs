@@ -344,7 +344,7 @@ pub(super) unsafe fn fill<S: Simd>(
             let node = unsafe { gather(simd, nodes, &sites.columns[block * width + column]) };
             *mass = node[3];
             if !share.is_empty() {
-                *mass = *mass * load(simd, &share[block * width + column].0);
+                *mass *= load(simd, &share[block * width + column].0);
             }
         }
         for (row, record) in records.chunks_exact_mut(layout.size).enumerate() {

@@ -73,6 +73,8 @@ fn a_mesh_without_triangles_is_refused() {
 
 /// What a wall did that came along x and went on for `steps` steps.
 #[derive(Debug)]
+// Read by `Debug` only, in the messages of assertions.
+#[allow(dead_code)]
 struct Push {
     /// Part of the particles that are behind its middle.
     behind: f64,
