@@ -68,6 +68,8 @@ impl Scene {
     }
 
     fn step(&mut self) -> StepReport {
+        // Weight, contact, motion: in this order a body at rest does not sink.
+        self.colliders.accelerate(self.dt, [0.0, 0.0, -G]).unwrap();
         let report = self
             .solver
             .step(&mut self.particles, &mut self.colliders, self.dt)
@@ -83,13 +85,12 @@ impl Scene {
                 sum[d] += hit.impulse[d];
             }
         }
-        self.colliders.integrate(self.dt, [0.0, 0.0, -G]).unwrap();
+        self.colliders.integrate(self.dt, [0.0; 3]).unwrap();
         report
     }
 }
 
 #[test]
-#[ignore = "open: not met yet, cause unknown"]
 fn a_resting_box_weighs_what_it_weighs() {
     // The bed has 307 kg; from a mass ratio of 1 to 100 below that to one above what it bears.
     for mass in [3.0, 30.0] {
@@ -140,7 +141,6 @@ fn momentum_of_bed_box_and_ground_balances() {
 }
 
 #[test]
-#[ignore = "open: not met yet, cause unknown"]
 fn heavy_and_light_boxes_are_stable() {
     for mass in [0.3, 3.0, 300.0] {
         let mut scene = Scene::new(mass, 0.3);

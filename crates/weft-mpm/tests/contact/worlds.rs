@@ -85,7 +85,6 @@ fn differences(a: &Particles, b: &Particles) -> f64 {
 }
 
 #[test]
-#[ignore = "open: not met yet, cause unknown"]
 fn isolated_worlds_are_independent_runs() {
     let bases = [
         (VelocityBasis::Q1, StrainBasis::P0),
@@ -212,7 +211,6 @@ fn capacity_that_suffices_changes_nothing() {
 }
 
 #[test]
-#[ignore = "open: not met yet, cause unknown"]
 fn colliders_act_in_their_world_only() {
     let config = Config {
         separate_worlds: true,
@@ -261,7 +259,6 @@ fn colliders_act_in_their_world_only() {
 }
 
 #[test]
-#[ignore = "open: not met yet, cause unknown"]
 fn a_particle_that_leaves_its_fixed_grid_does_not_enter_that_of_another_world() {
     // World 1 lies beyond world 0 along x in the lattice that both are packed into.
     let config = Config {
