@@ -103,24 +103,20 @@ impl StrainRows {
         } else {
             self.dofs.extend(0..(count * rows) as u32);
         }
-        // Colours of a world don't depend on where it is packed.
-        let colour = |site: usize, c: &[i32; 3]| {
-            let world = match nodal {
-                true => cells.world_of(vertices.host(site).0),
-                false => cells.world_of(site),
-            };
-            let shift = cells.shifts[world.min(cells.shifts.len() - 1)];
-            let own = |d: usize| (c[d] - shift[d]).rem_euclid(stride) as usize;
-            let [i, j, k] = [own(0), own(1), own(2)];
-            (i * stride as usize + j) * stride as usize + k
+        // Of the place in space, so that worlds side by side are swept as each alone.
+        let colour = |site: usize| {
+            let cell = if nodal { vertices.host(site).0 } else { site };
+            let shift = cells.shifts[cells.world_of(cell)];
+            let at = |d: usize| (coordinates[site][d] - shift[d]).rem_euclid(stride) as usize;
+            (at(0) * stride as usize + at(1)) * stride as usize + at(2)
         };
         let colours = (stride * stride * stride) as usize;
         let sites = &mut self.sites;
         sites.width = width;
         sites.rows = rows;
         let mut sizes = [0usize; 125];
-        for (site, c) in coordinates.iter().enumerate() {
-            sizes[colour(site, c)] += 1;
+        for site in 0..count {
+            sizes[colour(site)] += 1;
         }
         sites.colours.clear();
         sites.colours.push(0);
@@ -136,8 +132,8 @@ impl StrainRows {
         self.place.resize(count, 0);
         self.site_at.clear();
         self.site_at.resize(blocks * LANES, NONE);
-        for (site, c) in coordinates.iter().enumerate() {
-            let at = &mut cursor[colour(site, c)];
+        for site in 0..count {
+            let at = &mut cursor[colour(site)];
             self.place[site] = *at as u32;
             self.site_at[*at] = site as u32;
             sites.used[*at / LANES] += 1;
