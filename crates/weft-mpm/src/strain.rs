@@ -15,6 +15,10 @@ use rayon::prelude::*;
 /// Modes with less of a cell's volume are left out.
 const SMALLEST_MODE: f64 = 1e-6;
 
+/// Nodes of continuous strain with less of a cell's volume have no stress: squares of what acts on
+/// them would underflow.
+const SMALLEST_NODE: f32 = 1e-12;
+
 /// Inputs of an assembly of strain rows.
 pub(crate) struct Inputs<'a> {
     pub particles: &'a Particles,
@@ -873,7 +877,7 @@ impl Local1 {
     }
 
     fn write(&self, lane: usize, out: &mut BlockRows) {
-        if self.volume <= 0.0 {
+        if self.volume <= SMALLEST_NODE {
             return;
         }
         out.volume[0][lane] = self.volume;
