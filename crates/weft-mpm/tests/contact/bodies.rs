@@ -106,7 +106,6 @@ fn a_resting_box_weighs_what_it_weighs() {
         let force = (scene.on_body[2] - before) / (f64::from(n) * scene.dt);
         let (linear, _) = scene.colliders.velocity(scene.body).unwrap();
         let z = scene.colliders.pose(scene.body).unwrap().position[2];
-        println!("{mass}: {force} of {} at {z} {linear:?}", mass * G);
         assert!((force / (mass * G) - 1.0).abs() < 0.02, "{mass}: {force}");
         assert!(linear.iter().all(|v| v.abs() < 0.02), "{mass}: {linear:?}");
         assert!(z > 0.3, "{mass}: {z}");
@@ -159,7 +158,6 @@ fn heavy_and_light_boxes_are_stable() {
             assert!(z > 0.1 && z < 0.8, "{mass} kg, step {step}: {z}");
         }
         let (linear, _) = scene.colliders.velocity(scene.body).unwrap();
-        println!("{mass} {linear:?}");
         assert!(
             linear.iter().all(|v| v.abs() < 0.05),
             "{mass} kg: {linear:?}"
