@@ -38,7 +38,7 @@ impl Scene {
             colliders.add(Collider {
                 pose: wall.pose,
                 material: ColliderMaterial {
-                    thickness: Some(0.0),
+                    thickness: Some(wall.thickness),
                     friction: wall.friction,
                     ..ColliderMaterial::default()
                 },
@@ -76,6 +76,7 @@ struct Wall {
     shape: Shape,
     pose: Pose,
     friction: f64,
+    thickness: f64,
 }
 
 fn plane(at: [f64; 3], normal: [f64; 3], friction: f64) -> Wall {
@@ -83,15 +84,20 @@ fn plane(at: [f64; 3], normal: [f64; 3], friction: f64) -> Wall {
         shape: Shape::Plane,
         pose: Pose::facing(at, normal),
         friction,
+        thickness: 0.0,
     }
 }
 
-/// The faces of a slice 0 ≤ y ≤ `width`, without friction.
+/// The faces of a slice 0 ≤ y ≤ `width` of one cell, without friction. A sample meets the nearest
+/// collider only: a little thickness gives the faces all vertices, and leaves the middles of the
+/// edges across the slice to floor and end walls. Else pressure would drive material out sideways
+/// where these meet the faces.
 fn faces(width: f64) -> [Wall; 2] {
-    [
-        plane([0.0; 3], [0.0, 1.0, 0.0], 0.0),
-        plane([0.0, width, 0.0], [0.0, -1.0, 0.0], 0.0),
-    ]
+    let face = |y, normal| Wall {
+        thickness: 1e-4 * width,
+        ..plane([0.0, y, 0.0], [0.0, normal, 0.0], 0.0)
+    };
+    [face(0.0, 1.0), face(width, -1.0)]
 }
 
 /// Particles in a box where `inside` says so, `n` along each edge of a cell.
@@ -385,6 +391,7 @@ fn silo(
             },
             pose: Pose::at([half_slot + size, 0.0, floor - size]),
             friction: wall,
+            thickness: 0.0,
         },
         plane([half_width, 0.0, 0.0], [-1.0, 0.0, 0.0], wall),
         plane([0.0; 3], [1.0, 0.0, 0.0], 0.0),

@@ -271,6 +271,7 @@ impl Cells {
             cells: grid.cells(),
             map: &self.map,
             shifts: &self.shifts,
+            world: &self.world,
         })
     }
 
@@ -325,6 +326,7 @@ pub(crate) struct Finder<'a> {
     cells: std::sync::Arc<weft::geometry::VoxelCells>,
     map: &'a VoxelMap,
     shifts: &'a [[i32; 3]],
+    world: &'a [u32],
 }
 
 impl Finder<'_> {
@@ -336,6 +338,11 @@ impl Finder<'_> {
         }
         let (voxel, xi) = place(self.map, x);
         let cell = self.cells.find(moved(voxel, *self.shifts.get(world)?)?)?;
+        // A point beyond the cells of its world may lie in one of another.
+        let elsewhere = |&w: &u32| w as usize != world;
+        if self.world.get(cell).is_some_and(elsewhere) {
+            return None;
+        }
         Some((cell as u32, xi))
     }
 }

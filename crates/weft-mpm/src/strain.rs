@@ -15,6 +15,10 @@ use rayon::prelude::*;
 /// Modes with less of a cell's volume are left out.
 const SMALLEST_MODE: f64 = 1e-6;
 
+/// Nodes of continuous strain with less of a cell's volume have no stress: squares of what acts on
+/// them would underflow.
+const SMALLEST_NODE: f32 = 1e-12;
+
 /// Lattice coordinates of the sites of a basis: nodes for continuous strain, else cells.
 pub(crate) fn site_coordinates<'a>(
     basis: StrainBasis,
@@ -888,7 +892,7 @@ impl Local1 {
     }
 
     fn write(&self, lane: usize, out: &mut BlockRows) {
-        if self.volume <= 0.0 {
+        if self.volume <= SMALLEST_NODE {
             return;
         }
         out.volume[0][lane] = self.volume;

@@ -549,6 +549,34 @@ impl Colliders {
         Ok(())
     }
 
+    /// Adds what `gravity` (m/s²) gives in `dt` (s) to the velocities of dynamic bodies.
+    ///
+    /// Called before a step of the material, with [`integrate`](Self::integrate) without gravity
+    /// after it, the step's contacts take up a body's weight before it moves: a body at rest stays
+    /// where it is. (With gravity in `integrate`, it would sink at the speed `gravity` times `dt`.)
+    ///
+    /// # Errors
+    /// [`MpmError::TimeStep`] unless `dt` is a finite number above 0; [`MpmError::Collider`] if a
+    /// velocity would leave the range of numbers. Nothing has changed then.
+    pub fn accelerate(&mut self, dt: f64, gravity: [f64; 3]) -> Result<(), MpmError> {
+        if !(dt > 0.0 && dt.is_finite()) {
+            return Err(MpmError::TimeStep { dt });
+        }
+        let gain = dt * DVec3::from(gravity);
+        let beyond = |b: &State| b.motion == Motion::Dynamic && !(b.linear + gain).is_finite();
+        if let Some(id) = self.bodies.iter().position(beyond) {
+            let reason =
+                format!("gains a velocity out of the range of numbers in a step of {dt} s");
+            return Err(self.fault(id, reason));
+        }
+        for body in &mut self.bodies {
+            if body.motion == Motion::Dynamic {
+                body.linear += gain;
+            }
+        }
+        Ok(())
+    }
+
     /// Moves kinematic bodies by their velocities, and dynamic ones as free rigid bodies under
     /// `gravity` (m/s²), over `dt` (s). Leave it out where another engine moves the bodies.
     ///

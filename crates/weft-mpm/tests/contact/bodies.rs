@@ -68,6 +68,8 @@ impl Scene {
     }
 
     fn step(&mut self) -> StepReport {
+        // Weight, contact, motion: in this order a body at rest does not sink.
+        self.colliders.accelerate(self.dt, [0.0, 0.0, -G]).unwrap();
         let report = self
             .solver
             .step(&mut self.particles, &mut self.colliders, self.dt)
@@ -83,13 +85,12 @@ impl Scene {
                 sum[d] += hit.impulse[d];
             }
         }
-        self.colliders.integrate(self.dt, [0.0, 0.0, -G]).unwrap();
+        self.colliders.integrate(self.dt, [0.0; 3]).unwrap();
         report
     }
 }
 
 #[test]
-#[ignore = "open: gravity reaches bodies after the step, so one at rest then moves at g dt"]
 fn a_resting_box_weighs_what_it_weighs() {
     // The bed has 307 kg; from a mass ratio of 1 to 100 below that to one above what it bears.
     for mass in [3.0, 30.0] {
@@ -105,7 +106,6 @@ fn a_resting_box_weighs_what_it_weighs() {
         let force = (scene.on_body[2] - before) / (f64::from(n) * scene.dt);
         let (linear, _) = scene.colliders.velocity(scene.body).unwrap();
         let z = scene.colliders.pose(scene.body).unwrap().position[2];
-        println!("{mass}: {force} of {} at {z} {linear:?}", mass * G);
         assert!((force / (mass * G) - 1.0).abs() < 0.02, "{mass}: {force}");
         assert!(linear.iter().all(|v| v.abs() < 0.02), "{mass}: {linear:?}");
         assert!(z > 0.3, "{mass}: {z}");
@@ -140,7 +140,6 @@ fn momentum_of_bed_box_and_ground_balances() {
 }
 
 #[test]
-#[ignore = "open: gravity reaches bodies after the step, so one at rest then moves at g dt"]
 fn heavy_and_light_boxes_are_stable() {
     for mass in [0.3, 3.0, 300.0] {
         let mut scene = Scene::new(mass, 0.3);
@@ -159,7 +158,6 @@ fn heavy_and_light_boxes_are_stable() {
             assert!(z > 0.1 && z < 0.8, "{mass} kg, step {step}: {z}");
         }
         let (linear, _) = scene.colliders.velocity(scene.body).unwrap();
-        println!("{mass} {linear:?}");
         assert!(
             linear.iter().all(|v| v.abs() < 0.05),
             "{mass} kg: {linear:?}"

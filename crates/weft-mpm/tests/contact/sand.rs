@@ -127,5 +127,4 @@ fn finite_difference_collider() {
     // The platform goes 0.15 m.
     assert!(backward > 0.05 && backward < 0.15 + 1e-6, "{backward}");
     assert!(backward - forward > 0.03, "{forward} {backward}");
-    println!("{forward} {backward}");
 }

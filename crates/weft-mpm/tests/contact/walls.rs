@@ -159,7 +159,6 @@ fn walls_that_jump_a_cell_take_the_material_along() {
     ] {
         let push = push(half, cells, mode, 40);
         let what = format!("{half} m, {cells} cells, {mode:?}: {push:?}");
-        println!("{what}");
         assert_eq!(push.behind, 0.0, "{what}");
         // Backward, contact is where the wall is at the end of the step; forward, where it was.
         let lag = if mode == Forward { 0.1 * cells } else { 0.0 };
