@@ -6,7 +6,7 @@
 //! has mass a b c ρ and half edge max(a, b, c) / 2, and never more than [`MAX_PARTICLES`] are
 //! asked for at once.
 
-mod random;
+pub(crate) mod random;
 mod stream;
 
 use weft::geometry::{Geometry, Mesh, Surface};

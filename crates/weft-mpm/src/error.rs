@@ -73,6 +73,9 @@ pub enum MpmError {
         /// How many cells from the origin there may be.
         limit: i32,
     },
+    /// Saved state that does not fit the solver, or is damaged.
+    #[error("saved state: {0}")]
+    Saved(String),
     /// More cells than the capacity.
     #[error("{needed} active cells, more than max_active_cell_count = {capacity}")]
     Capacity {

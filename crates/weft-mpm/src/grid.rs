@@ -76,6 +76,35 @@ impl Cells {
         Ok(())
     }
 
+    /// Worlds and lattice coordinates of the cells of a fixed grid.
+    pub fn fixed(&self) -> Option<(Vec<u32>, Vec<[i32; 3]>)> {
+        let cells = self.fixed.as_ref()?.cells();
+        let shifts = cells.environment_offsets();
+        let of = |(at, c): (usize, &[i32; 3])| {
+            let world = cells.environment_of(at);
+            let shift = shifts[world];
+            (world as u32, std::array::from_fn(|d| c[d] - shift[d]))
+        };
+        Some(cells.all_coordinates().iter().enumerate().map(of).unzip())
+    }
+
+    /// Takes over the cells of another fixed grid.
+    pub fn set_fixed(&mut self, cells: Option<(Vec<u32>, Vec<[i32; 3]>)>) -> Result<(), MpmError> {
+        self.fixed = match cells {
+            None => None,
+            Some((worlds, cells)) if self.worlds > 1 => {
+                let (count, map) = (self.worlds, self.map);
+                let grid = VoxelGrid::from_environments(&cells, &worlds, count, GUARD, map)?;
+                Some(grid)
+            }
+            Some((_, cells)) => Some(VoxelGrid::from_coordinates(&cells, self.map)?),
+        };
+        if self.fixed.is_some() {
+            self.padding = 0;
+        }
+        Ok(())
+    }
+
     fn mask(&mut self, particles: &Particles) {
         self.mask.resize(particles.len(), false);
         self.mask
@@ -333,8 +362,8 @@ pub(crate) struct Remembered {
     grid: Option<VoxelGrid>,
     points: Vec<[f64; 3]>,
     empty: bool,
-    /// What the points of each world were moved by.
-    pub shifts: Vec<[i32; 3]>,
+    /// What the points of each world were moved by; nothing for worlds that are forgotten.
+    shifts: Vec<Option<[i32; 3]>>,
 }
 
 impl Remembered {
@@ -344,7 +373,7 @@ impl Remembered {
         self.points
             .extend(coordinates.iter().map(|c| c.map(|x| f64::from(x) + 0.5)));
         self.shifts.clear();
-        self.shifts.extend_from_slice(shifts);
+        self.shifts.extend(shifts.iter().map(|&s| Some(s)));
         self.empty = coordinates.is_empty();
         if !self.empty {
             renew(&mut self.grid, &self.points)?;
@@ -355,6 +384,31 @@ impl Remembered {
     /// Forgets them.
     pub fn clear(&mut self) {
         self.empty = true;
+    }
+
+    /// Forgets those of one world.
+    pub fn forget(&mut self, world: usize) {
+        if let Some(shift) = self.shifts.get_mut(world) {
+            *shift = None;
+        }
+    }
+
+    /// What [`restored`](Self::restored) needs: the points and the shift of each world.
+    pub fn saved(&self) -> (Vec<[i32; 3]>, &[Option<[i32; 3]>]) {
+        let grid = self.grid.as_ref().filter(|_| !self.empty);
+        let points = grid.map_or(Vec::new(), |g| g.cells().all_coordinates().to_vec());
+        (points, &self.shifts)
+    }
+
+    /// The points that [`saved`](Self::saved) gave.
+    pub fn restored(
+        coordinates: &[[i32; 3]],
+        shifts: Vec<Option<[i32; 3]>>,
+    ) -> Result<Remembered, MpmError> {
+        let mut all = Remembered::default();
+        all.keep(coordinates, &[])?;
+        all.shifts = shifts;
+        Ok(all)
     }
 
     /// Calls `found(now, before)` for each of the new points that was there before. `worlds` holds
@@ -374,7 +428,7 @@ impl Remembered {
         let cells = grid.cells();
         for (now, c) in coordinates.iter().enumerate() {
             let w = world(now);
-            let (Some(old), Some(new)) = (self.shifts.get(w), shifts.get(w)) else {
+            let (Some(Some(old)), Some(new)) = (self.shifts.get(w), shifts.get(w)) else {
                 continue;
             };
             let at = std::array::from_fn(|d| c[d] + factor * (old[d] - new[d]));

@@ -6,16 +6,19 @@
 //! double.
 
 mod bins;
+mod checkpoint;
 pub mod collider;
 mod config;
 mod eigen;
 pub mod emit;
 mod error;
+mod grains;
 mod grid;
 mod material;
 mod momentum;
 mod particles;
 mod raster;
+mod reset;
 mod shape;
 mod solve;
 mod solver;
@@ -28,6 +31,7 @@ pub use config::{
     Stage, StrainBasis, Transfer, VelocityBasis, WarmStart,
 };
 pub use error::MpmError;
+pub use grains::{Grains, update_frames};
 pub use material::Material;
 pub use particles::{ACTIVE, PROXY, Particles};
 pub use solver::{Impulse, PhaseSeconds, Solver, StepReport};

@@ -84,21 +84,21 @@ pub struct Impulse {
 
 /// Moves particles by implicit steps; owns all grid data, which is used again from step to step.
 pub struct Solver {
-    config: Config,
+    pub(crate) config: Config,
     materials: Vec<Material>,
     elastic_materials: Vec<[f32; 3]>,
     /// Solvers, with `Auto` resolved.
     stages: Vec<Stage>,
-    level: Level,
-    worlds: usize,
-    cells: Cells,
+    pub(crate) level: Level,
+    pub(crate) worlds: usize,
+    pub(crate) cells: Cells,
     bins: Bins,
-    set: NodeSet,
+    pub(crate) set: NodeSet,
     vertices: NodeSet,
     rows: StrainRows,
-    raster: Raster,
+    pub(crate) raster: Raster,
     sums: Sums,
-    nodes: Vec<Node>,
+    pub(crate) nodes: Vec<Node>,
     average: Vec<[f32; 4]>,
     rheology: RheologySolver,
     plastic_modes: Vec<[Lane; 6]>,
@@ -109,13 +109,13 @@ pub struct Solver {
     stress: Vec<[f32; 6]>,
     guess: Vec<[f32; 6]>,
     /// Cells (or vertices) of the last step, and the stress there is `stress`.
-    last_sites: Remembered,
-    last_stress: Vec<[f32; 6]>,
-    last_samples: Remembered,
+    pub(crate) last_sites: Remembered,
+    pub(crate) last_stress: Vec<[f32; 6]>,
+    pub(crate) last_samples: Remembered,
     impulses: Vec<[f32; 3]>,
-    last_impulses: Vec<[f32; 3]>,
+    pub(crate) last_impulses: Vec<[f32; 3]>,
     /// Whether grid data fits the cells.
-    fresh: bool,
+    pub(crate) fresh: bool,
 }
 
 impl std::fmt::Debug for Solver {
@@ -209,7 +209,7 @@ impl Solver {
         &self.materials
     }
 
-    fn warm_start(&self) -> WarmStart {
+    pub(crate) fn warm_start(&self) -> WarmStart {
         match (self.config.warm_start, self.config.strain_basis) {
             (WarmStart::None, _) => WarmStart::None,
             (_, StrainBasis::Particle(_)) => WarmStart::Particles,

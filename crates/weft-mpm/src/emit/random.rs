@@ -12,7 +12,7 @@ fn mix(z: u64) -> u64 {
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A number in [-1, 1), the same for the same arguments.
-pub(super) fn symmetric(seed: u64, index: u64, axis: u64) -> f64 {
+pub(crate) fn symmetric(seed: u64, index: u64, axis: u64) -> f64 {
     let stream = mix(seed.wrapping_add(STEP));
     let counter = index.wrapping_mul(3).wrapping_add(axis + 1);
     let bits = mix(stream.wrapping_add(counter.wrapping_mul(STEP)));

@@ -1,6 +1,6 @@
 //! What the tests share.
 
-use weft_mpm::collider::Colliders;
+use weft_mpm::collider::{Collider, ColliderMaterial, Colliders, Pose, Shape};
 use weft_mpm::{Config, Material, Particles, Solver, StepReport};
 
 /// Numbers from a counter: the same on all machines.
@@ -76,4 +76,94 @@ pub fn momentum(particles: &Particles) -> [f64; 3] {
         }
     }
     sum
+}
+
+/// An elastic material that never yields.
+pub fn elastic(young_modulus: f32, poisson_ratio: f32) -> Material {
+    Material {
+        young_modulus,
+        poisson_ratio,
+        yield_pressure: 1e15,
+        yield_stress: 1e15,
+        tensile_yield_ratio: 1.0,
+        ..Material::default()
+    }
+}
+
+/// A solver with what it moves.
+pub struct Scene {
+    pub solver: Solver,
+    pub particles: Particles,
+    pub colliders: Colliders,
+}
+
+impl Scene {
+    pub fn new(
+        config: &Config,
+        materials: &[Material],
+        particles: Particles,
+        colliders: Colliders,
+    ) -> Scene {
+        let solver =
+            Solver::new(config.clone(), materials.to_vec(), &particles, &colliders).unwrap();
+        Scene {
+            solver,
+            particles,
+            colliders,
+        }
+    }
+
+    pub fn step(&mut self, dt: f64) -> StepReport {
+        let report = self
+            .solver
+            .step(&mut self.particles, &mut self.colliders, dt)
+            .unwrap();
+        assert_eq!(report.dropped, 0);
+        report
+    }
+
+    /// Sum of the impulses on colliders in the last step.
+    pub fn impulse(&self) -> [f64; 3] {
+        let mut sum = [0.0; 3];
+        for impulse in self.solver.impulses() {
+            for d in 0..3 {
+                sum[d] += impulse.impulse[d];
+            }
+        }
+        sum
+    }
+}
+
+/// Pressure and √J2 of a particle, Pa.
+pub fn invariants(particles: &Particles, p: usize) -> (f64, f64) {
+    let s = particles.stress[p].map(f64::from);
+    let shear = s[1..].iter().map(|x| x * x).sum::<f64>().sqrt();
+    (s[0] / 1.5f64.sqrt(), shear)
+}
+
+/// Whether all positions and velocities are finite and slower than `limit`.
+pub fn calm(particles: &Particles, limit: f32) -> bool {
+    let fine = |v: &[f32; 3]| v.iter().map(|x| x * x).sum::<f32>().sqrt() < limit;
+    particles.velocity.iter().all(fine)
+        && particles.position.iter().flatten().all(|x| x.is_finite())
+}
+
+/// Half-spaces without thickness: a point on the surface, the normal, the friction.
+pub fn planes(config: &Config, planes: &[([f64; 3], [f64; 3], f64)]) -> Colliders {
+    let mut colliders = Colliders::new(config.voxel_size).unwrap();
+    for &(point, normal, friction) in planes {
+        let material = ColliderMaterial {
+            thickness: Some(0.0),
+            friction,
+            ..ColliderMaterial::default()
+        };
+        let pose = Pose::facing(point, normal);
+        let plane = Collider {
+            pose,
+            material,
+            ..Collider::new(Shape::Plane)
+        };
+        colliders.add(plane).unwrap();
+    }
+    colliders
 }
