@@ -36,6 +36,7 @@ pub(super) struct Outputs {
     name: String,
     frames: Series,
     grids: Series,
+    grains: Series,
     table: Option<File>,
     frame_count: usize,
     grid_count: usize,
@@ -61,6 +62,7 @@ impl Outputs {
         Ok(Outputs {
             frames: series(folder.join(format!("{name}.pvd")))?,
             grids: series(folder.join(format!("{name}_grid.pvd")))?,
+            grains: series(folder.join(format!("{name}_grains.pvd")))?,
             folder: folder.to_path_buf(),
             name,
             table,
@@ -195,6 +197,11 @@ impl Outputs {
         cloud.write(&path, Encoding::Compressed)?;
         self.frames.push(state.step as f64 * scene.dt, &path)?;
         self.frame_count += 1;
+        if let Some(grains) = &state.grains {
+            let path = self.file(state.step, "_grains", "vtp");
+            Cloud::new(&grains.position).write(&path, Encoding::Compressed)?;
+            self.grains.push(state.step as f64 * scene.dt, &path)?;
+        }
         Ok(())
     }
 
@@ -249,8 +256,23 @@ impl Outputs {
         };
         let p = &state.particles;
         let window = *self.window.get_or_insert_with(|| window(&p.position));
-        let values = colors(wanted.color, state);
+        let mut values = colors(wanted.color, state);
         let radius = p.radius.iter().copied().fold(f32::INFINITY, f32::min);
+        let mut radius = if radius.is_finite() {
+            f64::from(radius)
+        } else {
+            0.0
+        };
+        let mut positions = &p.position;
+        if let Some(grains) = &state.grains {
+            let number = grains.per_particle();
+            positions = &grains.position;
+            values = values
+                .iter()
+                .flat_map(|&v| std::iter::repeat_n(v, number))
+                .collect();
+            radius /= (number as f64).cbrt();
+        }
         let bodies = bodies(scene, state, window)?;
         let time = state.step as f64 * scene.dt;
         let title = scene.title.as_deref().unwrap_or(&self.name);
@@ -267,12 +289,8 @@ impl Outputs {
             })
             .window(window[0], window[1])
             .particles(picture::Particles {
-                positions: &p.position,
-                radius: if radius.is_finite() {
-                    f64::from(radius)
-                } else {
-                    0.0
-                },
+                positions,
+                radius,
                 color: picture::Color::Values(&values),
             });
         for body in &bodies {
