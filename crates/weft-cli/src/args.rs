@@ -73,7 +73,7 @@ pub struct RunArgs {
     /// Go on from the checkpoint in the folder for the results (material points)
     #[arg(long)]
     pub resume: bool,
-    /// Run the quick version that the case file's [small] describes (material points)
+    /// Run the quick version that the case file's `small` table describes (material points)
     #[arg(long)]
     pub small: bool,
     /// Print errors only
@@ -86,7 +86,7 @@ pub struct RunArgs {
 pub struct CheckArgs {
     /// Case file (TOML)
     pub case: PathBuf,
-    /// Check the quick version that the case file's [small] describes (material points)
+    /// Check the quick version that the case file's `small` table describes (material points)
     #[arg(long)]
     pub small: bool,
     /// Change a value of the case file, such as spaces.u.degree=1 (repeatable)

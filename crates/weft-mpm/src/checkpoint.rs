@@ -53,7 +53,7 @@ impl Solver {
         from.expect("number of worlds", self.worlds as u32)?;
         let (sites, count) = from.remembered()?;
         let stress: Vec<[f32; 6]> = from.floats()?;
-        if count > 0 && (stress.len() % count != 0 || stress.is_empty()) {
+        if count > 0 && (!stress.len().is_multiple_of(count) || stress.is_empty()) {
             return Err(fault("stress does not fit the number of cells"));
         }
         let (samples, count) = from.remembered()?;

@@ -17,8 +17,7 @@ pub(crate) fn symmetric<const N: usize>(mut a: [[f64; N]; N]) -> ([f64; N], [[f6
                 off += a[i][j] * a[i][j];
             }
         }
-        // Not `off > ...`: a matrix with NaN ends here too.
-        if !(off > 1e-30 * scale) {
+        if off.is_nan() || off <= 1e-30 * scale {
             break;
         }
         for p in 0..N {

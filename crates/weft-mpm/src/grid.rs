@@ -13,7 +13,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// Cells lie within this many of the origin, so that points on their edges have room too.
 const FARTHEST: i32 = 2_000_000;
 
-/// Layers of vacant cells between worlds: more than the reach of any stencil.
+/// Layers of vacant cells between worlds, padding aside: more than the reach of any stencil.
 const GUARD: i32 = 4;
 
 /// Cells with particles.
@@ -70,7 +70,7 @@ impl Cells {
         if !self.mask.contains(&true) {
             return Ok(());
         }
-        let grid = self.from_particles(particles)?;
+        let grid = self.around(particles)?;
         self.fixed = Some(grid.dilated(self.padding)?);
         self.padding = 0;
         Ok(())
@@ -117,27 +117,30 @@ impl Cells {
             });
         if let Some(fixed) = &self.fixed {
             let cells = fixed.cells();
-            let shifts = cells.environment_offsets();
+            let worlds = cells.environment_count();
             self.mask
                 .par_iter_mut()
                 .with_min_len(1 << 12)
                 .enumerate()
                 .for_each(|(i, mask)| {
                     if *mask {
-                        let world = world_of(particles, i, shifts.len());
+                        let world = world_of(particles, i, worlds);
                         let (voxel, _) = place(&self.map, particles.position[i]);
-                        *mask =
-                            moved(voxel, shifts[world]).is_some_and(|v| cells.find(v).is_some());
+                        // Not a cell of another world.
+                        *mask = matches!(cells.find_in(world, voxel), Ok(Some(_)));
                     }
                 });
         }
     }
 
-    fn from_particles(&self, particles: &Particles) -> Result<VoxelGrid, MpmError> {
+    fn around(&self, particles: &Particles) -> Result<VoxelGrid, MpmError> {
         let (points, mask) = (&particles.position, Some(&self.mask[..]));
         let (grid, _) = if self.worlds > 1 {
             let worlds = &particles.world;
-            VoxelGrid::from_environment_points(points, mask, worlds, self.worlds, GUARD, self.map)?
+            // Both worlds are padded.
+            let padding = self.padding.min(1 << 19) as i32;
+            let guard = GUARD + 2 * padding;
+            VoxelGrid::from_environment_points(points, mask, worlds, self.worlds, guard, self.map)?
         } else {
             VoxelGrid::from_points(points, mask, self.map)?
         };
@@ -178,7 +181,7 @@ impl Cells {
                 unchanged = report.map_err(needed)?.unchanged;
             }
             None => {
-                let grid = self.from_particles(particles)?;
+                let grid = self.around(particles)?;
                 if self.capacity > 0 && grid.cell_count() > self.capacity {
                     return Err(MpmError::Capacity {
                         needed: grid.cell_count(),
@@ -334,11 +337,6 @@ impl Finder<'_> {
         let (voxel, xi) = place(self.map, x);
         let cell = self.cells.find(moved(voxel, *self.shifts.get(world)?)?)?;
         Some((cell as u32, xi))
-    }
-
-    /// The cell at lattice coordinates, worlds side by side.
-    pub fn find_packed(&self, voxel: [i32; 3]) -> Option<usize> {
-        self.cells.find(voxel)
     }
 }
 
@@ -551,11 +549,6 @@ impl NodeSet {
             &mut self.around,
         );
         Ok(())
-    }
-
-    /// The node at lattice coordinates.
-    pub fn find(&self, at: [i32; 3]) -> Option<usize> {
-        self.grid.as_ref()?.cells().find(at)
     }
 
     /// Finds many nodes.

@@ -210,13 +210,16 @@ impl Raster {
         }
     }
 
-    /// Fills the contacts: samples close enough to a collider in cells with material.
+    /// Fills the contacts: samples close enough to a collider and next to material. `masses` are
+    /// those of the nodes, as their first numbers; nodes without mass take no part: an impulse on
+    /// them would be lost.
     pub fn contacts(
         &mut self,
         level: Level,
         colliders: &Colliders,
         cells: &Cells,
         velocity: &NodeSet,
+        masses: &[[f32; 4]],
         config: &Config,
         dt: f32,
     ) {
@@ -224,15 +227,11 @@ impl Raster {
         let limit = self.reach * h;
         self.active.clear();
         let close = |hit: &Hit| hit.distance < limit || (limit == 0.0 && hit.distance <= 0.0);
-        for (i, hit) in self.hits.iter().enumerate() {
-            if close(hit) {
-                self.active.push(i as u32);
-            }
-        }
-        let contacts = &mut self.contacts;
-        contacts.cell_volume = h * h * h;
-        contacts.count = self.active.len();
         let slots = velocity.slots();
+        let nodes_of = |sample: u32| {
+            let cell = self.places[sample as usize].0 as usize;
+            &velocity.of_cell[cell * slots..(cell + 1) * slots]
+        };
         let weights_of = |sample: u32| -> [f32; 64] {
             let xi = self.places[sample as usize].1;
             let mut all = [0.0; 64];
@@ -247,9 +246,30 @@ impl Raster {
                     }
                 }
             });
+            let mut total = 0.0;
+            for (weight, &node) in all.iter_mut().zip(nodes_of(sample)) {
+                let has_mass = masses[node as usize][0] > 0.0;
+                *weight = if has_mass && *weight > 1e-6 {
+                    *weight
+                } else {
+                    0.0
+                };
+                total += *weight;
+            }
+            if total > 0.0 {
+                all.iter_mut().for_each(|weight| *weight /= total);
+            }
             all
         };
-        let used = |weights: &[f32; 64]| weights.iter().filter(|&&w| w > 1e-6).count();
+        let used = |weights: &[f32; 64]| weights.iter().filter(|&&w| w > 0.0).count();
+        for (i, hit) in self.hits.iter().enumerate() {
+            if close(hit) && used(&weights_of(i as u32)) > 0 {
+                self.active.push(i as u32);
+            }
+        }
+        let contacts = &mut self.contacts;
+        contacts.cell_volume = h * h * h;
+        contacts.count = self.active.len();
         contacts.width = self
             .active
             .iter()
@@ -289,19 +309,18 @@ impl Raster {
             let live = k < self.active.len();
             let hit = &self.hits[sample as usize];
             let weights = weights_of(sample);
-            let cell = self.places[sample as usize].0 as usize;
-            let nodes = &velocity.of_cell[cell * slots..(cell + 1) * slots];
+            let around = nodes_of(sample);
             let mut column = 0;
             for slot in 0..slots {
-                if weights[slot] > 1e-6 {
-                    contacts.columns[block * width + column][lane] = nodes[slot];
+                if weights[slot] > 0.0 {
+                    contacts.columns[block * width + column][lane] = around[slot];
                     contacts.weights[block * width + column][lane] =
                         if live { weights[slot] } else { 0.0 };
                     column += 1;
                 }
             }
             for rest in column..width {
-                contacts.columns[block * width + rest][lane] = nodes[0];
+                contacts.columns[block * width + rest][lane] = around[0];
                 contacts.weights[block * width + rest][lane] = 0.0;
             }
             let centre = match hit.body {

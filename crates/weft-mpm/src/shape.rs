@@ -6,14 +6,6 @@ use fearless_simd::{Simd, f32x8, prelude::*};
 /// Values and the three physical derivatives of eight shape functions.
 pub(crate) type Group<S> = [f32x8<S>; 4];
 
-/// Groups of eight nodes of a cell.
-pub(crate) const fn groups(basis: VelocityBasis) -> usize {
-    match basis {
-        VelocityBasis::Q1 => 1,
-        VelocityBasis::B2 | VelocityBasis::B3 => 8,
-    }
-}
-
 const BIT_X: [f32; 8] = [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0];
 const BIT_Y: [f32; 8] = [0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0];
 const BIT_Z: [f32; 8] = [0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0];

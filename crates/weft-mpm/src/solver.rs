@@ -252,6 +252,19 @@ impl Solver {
         report.dropped = self.bins.dropped;
         report.seconds.grid = clock.lap();
 
+        momentum(
+            self.level,
+            &self.config,
+            particles,
+            &self.bins,
+            &self.cells,
+            &self.set,
+            step,
+            &mut self.sums,
+            &mut self.nodes,
+        );
+        report.seconds.momentum = clock.lap();
+
         self.raster.sample(
             colliders,
             &self.cells,
@@ -265,24 +278,12 @@ impl Solver {
             colliders,
             &self.cells,
             &self.set,
+            &self.sums.of_node,
             &self.config,
             step,
         );
         report.contacts = self.raster.contacts.count;
         report.seconds.colliders = clock.lap();
-
-        momentum(
-            self.level,
-            &self.config,
-            particles,
-            &self.bins,
-            &self.cells,
-            &self.set,
-            step,
-            &mut self.sums,
-            &mut self.nodes,
-        );
-        report.seconds.momentum = clock.lap();
 
         self.strain(particles, step);
         self.guess_impulses();

@@ -103,17 +103,20 @@ impl StrainRows {
         } else {
             self.dofs.extend(0..(count * rows) as u32);
         }
-        let colour = |c: &[i32; 3]| {
-            let [i, j, k] = c.map(|x| x.rem_euclid(stride) as usize);
-            (i * stride as usize + j) * stride as usize + k
+        // Of the place in space, so that worlds side by side are swept as each alone.
+        let colour = |site: usize| {
+            let cell = if nodal { vertices.host(site).0 } else { site };
+            let shift = cells.shifts[cells.world_of(cell)];
+            let at = |d: usize| (coordinates[site][d] - shift[d]).rem_euclid(stride) as usize;
+            (at(0) * stride as usize + at(1)) * stride as usize + at(2)
         };
         let colours = (stride * stride * stride) as usize;
         let sites = &mut self.sites;
         sites.width = width;
         sites.rows = rows;
         let mut sizes = [0usize; 125];
-        for c in coordinates {
-            sizes[colour(c)] += 1;
+        for site in 0..count {
+            sizes[colour(site)] += 1;
         }
         sites.colours.clear();
         sites.colours.push(0);
@@ -129,8 +132,8 @@ impl StrainRows {
         self.place.resize(count, 0);
         self.site_at.clear();
         self.site_at.resize(blocks * LANES, NONE);
-        for (site, c) in coordinates.iter().enumerate() {
-            let at = &mut cursor[colour(c)];
+        for site in 0..count {
+            let at = &mut cursor[colour(site)];
             self.place[site] = *at as u32;
             self.site_at[*at] = site as u32;
             sites.used[*at / LANES] += 1;
@@ -310,12 +313,6 @@ impl StrainRows {
                 added[at][lane] = offset;
             }
         }
-    }
-
-    /// Degree of freedom of a row in a lane, if the lane is in use.
-    pub fn dof(&self, block: usize, row: usize, lane: usize) -> Option<usize> {
-        let site = self.site_at[block * LANES + lane];
-        (site != NONE).then(|| site as usize * self.sites.rows + row)
     }
 
     /// Nodal values from values of the modes (the transpose of the rotation), by degree of freedom.
@@ -742,7 +739,7 @@ impl<S: Simd, const R: usize, const G: usize> CellSums<S, R, G> {
                 for d in 0..3 {
                     let mut sum = self.b[0][g][d] * turn[e][0];
                     for i in 1..R {
-                        sum = sum + self.b[i][g][d] * turn[e][i];
+                        sum += self.b[i][g][d] * turn[e][i];
                     }
                     for (l, value) in sum.as_slice().iter().enumerate() {
                         out.b[e * out.width + g * 8 + l][d][lane] = *value;

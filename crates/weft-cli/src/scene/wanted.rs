@@ -103,7 +103,7 @@ fn quantity<'d>(c: &mut Context<'d>, s: &Section<'d>) -> Option<Quantity> {
     let needs = QUANTITIES.iter().find(|(w, _)| *w == word);
     let needs = needs.map_or("", |(_, needs)| needs);
     let mut kept = vec!["component"];
-    if needs != "" {
+    if !needs.is_empty() {
         kept.push(needs);
     }
     if word == "quantile" {

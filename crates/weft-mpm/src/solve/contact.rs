@@ -7,7 +7,7 @@
 use super::blocks::chunks;
 use super::crew::Crew;
 use super::eigen::eigen;
-use super::lanes::{Wide, array, gather, load, load_all, scatter, splat};
+use super::lanes::{Wide, array, each, gather, load, load_all, scatter, splat, store_all};
 use super::shared::Shared;
 use super::{BodyResponse, Contacts, LANES, Lane, Node};
 use fearless_simd::{Level, Simd, dispatch, f32x4, f32x8, prelude::*};
@@ -188,7 +188,7 @@ impl Touch {
                 let friction = load(simd, &contacts.friction[block]);
                 let old: [f32x8<_>; 3] = load_all(simd, &contacts.impulse[block]);
                 let new = bear(simd, old, &n, friction, adhesion);
-                contacts.impulse[block] = new.map(array);
+                store_all(&mut contacts.impulse[block], &new);
                 let start = &mut self.delta[block * LANES..(block + 1) * LANES];
                 write_delta(simd, start, new);
             });
@@ -301,7 +301,11 @@ fn body_share(
         }
     }
     dispatch!(Level::new(), simd => {
-        let matrix = matrix.map(|row| row.map(|lane| load(simd, &lane)));
+        let matrix = [
+            load_all(simd, &matrix[0]),
+            load_all(simd, &matrix[1]),
+            load_all(simd, &matrix[2]),
+        ];
         let ([x, y, z], _) = eigen(simd, &matrix);
         array(x.max(y).max(z) * load(simd, &factor))
     })
@@ -329,13 +333,14 @@ fn bear<S: Simd>(
         normal[2],
         impulse[1].mul_add(normal[1], impulse[0] * normal[0]),
     );
-    let t: [f32x8<S>; 3] = std::array::from_fn(|d| impulse[d] - n * normal[d]);
+    let t: [f32x8<S>; 3] = each!(simd, |d| impulse[d] - n * normal[d]);
     let size = t[2].mul_add(t[2], t[1].mul_add(t[1], t[0] * t[0])).sqrt();
     let push = n + adhesion;
     let bound = friction * push;
     let excess = size.simd_gt(bound).select((size - bound) / size, zero);
     let pushes = push.simd_gt(zero);
-    std::array::from_fn(|d| pushes.select(impulse[d] - excess * t[d], -adhesion * normal[d]))
+    each!(simd, |d| pushes
+        .select(impulse[d] - excess * t[d], -adhesion * normal[d]))
 }
 
 /// Eight impulses, contact by contact.
@@ -370,7 +375,9 @@ unsafe fn sweep_blocks<S: Simd>(simd: S, task: &Task, nodes: *const Node, blocks
                 *u += load(simd, moved);
             }
         }
-        u = u.map(|u| -u);
+        for u in &mut u {
+            *u = -*u;
+        }
         for at in block * width..(block + 1) * width {
             // SAFETY: promised by the caller.
             let node = unsafe { gather(simd, nodes, &contacts.columns[at]) };
@@ -392,12 +399,12 @@ unsafe fn sweep_blocks<S: Simd>(simd: S, task: &Task, nodes: *const Node, blocks
         };
         let old: [f32x8<S>; 3] = load_all(simd, impulse);
         // The impulse that would stop all motion, as far as it can be borne.
-        let trial: [f32x8<S>; 3] = std::array::from_fn(|d| old[d] - u[d] * inverse);
+        let trial: [f32x8<S>; 3] = each!(simd, |d| old[d] - u[d] * inverse);
         let new = bear(simd, trial, &n, friction, adhesion);
         let moves = inverse.simd_gt(splat(simd, 0.0));
-        let new: [f32x8<S>; 3] = std::array::from_fn(|d| moves.select(new[d], old[d]));
-        *impulse = new.map(array);
-        write_delta(simd, delta, std::array::from_fn(|d| new[d] - old[d]));
+        let new: [f32x8<S>; 3] = each!(simd, |d| moves.select(new[d], old[d]));
+        store_all(impulse, &new);
+        write_delta(simd, delta, each!(simd, |d| new[d] - old[d]));
     }
 }
 

@@ -13,8 +13,7 @@
 //! the dilatancy leads to. 1/|w| is a concave increasing function of a (a mean of order -2 of
 //! linear functions), so that Newton's method on it never overshoots and takes very few steps.
 
-use super::Lane;
-use super::lanes::{load, splat};
+use super::lanes::{Wide, each, load_wide, splat};
 use fearless_simd::{Simd, f32x8, mask32x8, prelude::*};
 
 /// Most Newton steps; a handful is usual.
@@ -70,13 +69,14 @@ pub(crate) fn project(yields: &[f32; 6], stress: &[f32; 6]) -> [f32; 6] {
 
 impl<S: Simd> Surface<S> {
     #[inline(always)]
-    pub fn load(simd: S, lanes: &[Lane; SURFACE]) -> Self {
+    pub fn load(simd: S, lanes: &[Wide; SURFACE]) -> Self {
+        let [lowest, highest, slope, cohesion, dilatancy] = load_wide(simd, lanes);
         Surface {
-            lowest: load(simd, &lanes[0]),
-            highest: load(simd, &lanes[1]),
-            slope: load(simd, &lanes[2]),
-            cohesion: load(simd, &lanes[3]),
-            dilatancy: load(simd, &lanes[4]),
+            lowest,
+            highest,
+            slope,
+            cohesion,
+            dilatancy,
         }
     }
 
@@ -96,7 +96,7 @@ impl<S: Simd> Surface<S> {
         let norm = squares(&stress).sqrt();
         let one = splat(simd, 1.0);
         let scale = norm.simd_gt(strength).select(strength / norm, one);
-        let mut out = stress.map(|r| r * scale);
+        let mut out = each!(simd, |i| stress[i] * scale);
         out[0] = normal;
         out
     }
@@ -126,7 +126,7 @@ impl<S: Simd> Surface<S> {
             slid[0] = normal;
             slid
         };
-        std::array::from_fn(|i| sliding.select(slid[i], out[i]))
+        each!(simd, |i| sliding.select(slid[i], out[i]))
     }
 
     #[inline(always)]
@@ -193,11 +193,12 @@ fn slide<S: Simd>(
     let zero = splat(simd, 0.0);
     let norm = squares(trial).sqrt();
     let scale = one / norm;
-    let part = |i: usize| {
+    let mut part = [zero; 6];
+    for i in 1..6 {
         let unit = trial[i] * scale;
-        unit * unit * inverse[i]
-    };
-    let mean = (part(1) + part(2)) + (part(3) + part(4)) + part(5);
+        part[i] = unit * unit * inverse[i];
+    }
+    let mean = (part[1] + part[2]) + (part[3] + part[4]) + part[5];
     // One Newton step from 0, and at least where the strength is 0: both are left of the root.
     let floor = start.simd_lt(zero).select(-start / gain, zero);
     let mut strain = ((norm - start) / (mean + gain)).max(floor);
@@ -220,7 +221,7 @@ fn slide<S: Simd>(
             // Normalised: the stress is on the surface whatever the error in `strain`.
             let scale = strength / root;
             return Slide {
-                stress: direction.map(|w| w * scale),
+                stress: each!(simd, |i| direction[i] * scale),
                 strain,
                 strength,
             };
@@ -234,8 +235,9 @@ fn slide<S: Simd>(
 /// |r_T|².
 #[inline(always)]
 fn squares<S: Simd>(r: &[f32x8<S>; 6]) -> f32x8<S> {
-    let pair = |i: usize, j: usize| r[i].mul_add(r[i], r[j] * r[j]);
-    r[5].mul_add(r[5], pair(1, 2) + pair(3, 4))
+    let first = r[1].mul_add(r[1], r[2] * r[2]);
+    let second = r[3].mul_add(r[3], r[4] * r[4]);
+    r[5].mul_add(r[5], first + second)
 }
 
 #[cfg(test)]

@@ -26,20 +26,51 @@ pub(super) fn array<S: Simd>(value: f32x8<S>) -> [f32; LANES] {
     value.into()
 }
 
+/// An array of registers, entry by entry. (A closure would be compiled without the instructions
+/// that `dispatch!` selects, unless it happens to be inlined.)
+macro_rules! each {
+    ($simd:expr, |$i:ident| $value:expr) => {{
+        let mut out = [$crate::solve::lanes::splat($simd, 0.0); _];
+        for $i in 0..out.len() {
+            out[$i] = $value;
+        }
+        out
+    }};
+}
+pub(super) use each;
+
 /// N registers from N lanes.
 #[inline(always)]
 pub(super) fn load_all<S: Simd, const N: usize>(
     simd: S,
     lanes: &[[f32; LANES]; N],
 ) -> [f32x8<S>; N] {
-    std::array::from_fn(|i| load(simd, &lanes[i]))
+    each!(simd, |i| load(simd, &lanes[i]))
 }
 
 /// N registers from N lanes.
 #[inline(always)]
-pub(super) fn load_wide<S: Simd, const N: usize>(simd: S, lanes: &[Wide]) -> [f32x8<S>; N] {
-    let lanes = &lanes[..N];
-    std::array::from_fn(|i| load(simd, &lanes[i].0))
+pub(super) fn load_wide<S: Simd, const N: usize>(simd: S, lanes: &[Wide; N]) -> [f32x8<S>; N] {
+    each!(simd, |i| load(simd, &lanes[i].0))
+}
+
+/// N lanes from N registers.
+#[inline(always)]
+pub(super) fn store_all<S: Simd, const N: usize>(
+    out: &mut [[f32; LANES]; N],
+    values: &[f32x8<S>; N],
+) {
+    for i in 0..N {
+        out[i] = array(values[i]);
+    }
+}
+
+/// N lanes from N registers.
+#[inline(always)]
+pub(super) fn store_wide<S: Simd, const N: usize>(out: &mut [Wide; N], values: &[f32x8<S>; N]) {
+    for i in 0..N {
+        out[i].0 = array(values[i]);
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -49,25 +80,18 @@ mod x86 {
     fearless_simd::kernel!(
         /// Transposes the 4 × 4 matrices in the halves of four registers.
         #[inline(always)]
-        pub(super) fn transpose(_token: Avx2, a: [__m256; 4]) -> [__m256; 4] {
-            let low = (
-                _mm256_unpacklo_ps(a[0], a[1]),
-                _mm256_unpacklo_ps(a[2], a[3]),
-            );
-            let high = (
-                _mm256_unpackhi_ps(a[0], a[1]),
-                _mm256_unpackhi_ps(a[2], a[3]),
-            );
-            let pair = |a: __m256, b: __m256| {
-                let (a, b) = (_mm256_castps_pd(a), _mm256_castps_pd(b));
-                (
-                    _mm256_castpd_ps(_mm256_unpacklo_pd(a, b)),
-                    _mm256_castpd_ps(_mm256_unpackhi_pd(a, b)),
-                )
-            };
-            let (x, y) = pair(low.0, low.1);
-            let (z, w) = pair(high.0, high.1);
-            [x, y, z, w]
+        pub(super) fn transpose(_token: Avx2, rows: [__m256; 4]) -> [__m256; 4] {
+            let [a, b, c, d] = rows;
+            let low = _mm256_castps_pd(_mm256_unpacklo_ps(a, b));
+            let high = _mm256_castps_pd(_mm256_unpackhi_ps(a, b));
+            let low_2 = _mm256_castps_pd(_mm256_unpacklo_ps(c, d));
+            let high_2 = _mm256_castps_pd(_mm256_unpackhi_ps(c, d));
+            [
+                _mm256_castpd_ps(_mm256_unpacklo_pd(low, low_2)),
+                _mm256_castpd_ps(_mm256_unpackhi_pd(low, low_2)),
+                _mm256_castpd_ps(_mm256_unpacklo_pd(high, high_2)),
+                _mm256_castpd_ps(_mm256_unpackhi_pd(high, high_2)),
+            ]
         }
     );
 }
@@ -82,17 +106,33 @@ pub(super) unsafe fn gather<S: Simd>(
     nodes: *const Node,
     columns: &[u32; LANES],
 ) -> [f32x8<S>; 4] {
-    // SAFETY: promised by the caller.
-    let node = |lane: usize| -> f32x4<S> {
-        f32x4::load_array_ref(simd, unsafe { &*nodes.add(columns[lane] as usize) })
-    };
+    let mut node = [f32x4::splat(simd, 0.0); LANES];
+    for lane in 0..LANES {
+        // SAFETY: promised by the caller.
+        node[lane] = f32x4::load_array_ref(simd, unsafe { &*nodes.add(columns[lane] as usize) });
+    }
     #[cfg(target_arch = "x86_64")]
     if let Some(token) = simd.level().as_avx2() {
-        let rows = std::array::from_fn(|i| simd.combine_f32x4(node(i), node(i + 4)).into());
-        return x86::transpose(token, rows).map(|row| row.simd_into(simd));
+        let [x, y, z, w] = x86::transpose(
+            token,
+            [
+                simd.combine_f32x4(node[0], node[4]).into(),
+                simd.combine_f32x4(node[1], node[5]).into(),
+                simd.combine_f32x4(node[2], node[6]).into(),
+                simd.combine_f32x4(node[3], node[7]).into(),
+            ],
+        );
+        return [
+            x.simd_into(simd),
+            y.simd_into(simd),
+            z.simd_into(simd),
+            w.simd_into(simd),
+        ];
     }
-    let pair = |i: usize| simd.combine_f32x4(node(2 * i), node(2 * i + 1));
-    let (a, b, c, d) = (pair(0), pair(1), pair(2), pair(3));
+    let a = simd.combine_f32x4(node[0], node[1]);
+    let b = simd.combine_f32x4(node[2], node[3]);
+    let c = simd.combine_f32x4(node[4], node[5]);
+    let d = simd.combine_f32x4(node[6], node[7]);
     let even = (simd.unzip_low_f32x8(a, b), simd.unzip_low_f32x8(c, d));
     let odd = (simd.unzip_high_f32x8(a, b), simd.unzip_high_f32x8(c, d));
     [
@@ -115,50 +155,40 @@ pub(super) unsafe fn scatter<S: Simd>(
     used: usize,
     value: [f32x8<S>; 4],
 ) {
-    let mut out = [[0.0; 4]; LANES];
-    // SAFETY: promised by the caller.
-    let write = |lane: usize, half: f32x4<S>| unsafe {
-        *nodes.add(columns[lane] as usize) = half.into();
-    };
+    let rows = rows(simd, value);
+    if used == LANES {
+        for lane in 0..LANES {
+            // SAFETY: promised by the caller.
+            unsafe { *nodes.add(columns[lane] as usize) = rows[lane].into() };
+        }
+    } else {
+        for (row, column) in rows.iter().zip(columns).take(used) {
+            // SAFETY: promised by the caller.
+            unsafe { *nodes.add(*column as usize) = (*row).into() };
+        }
+    }
+}
+
+/// Eight nodes from their components.
+#[inline(always)]
+fn rows<S: Simd>(simd: S, value: [f32x8<S>; 4]) -> [f32x4<S>; LANES] {
+    let [x, y, z, w] = value;
     #[cfg(target_arch = "x86_64")]
     if let Some(token) = simd.level().as_avx2() {
-        let rows = x86::transpose(token, value.map(|row| row.into()));
-        for (i, row) in rows.into_iter().enumerate() {
-            let (low, high) = simd.split_f32x8(row.simd_into(simd));
-            if used == LANES {
-                write(i, low);
-                write(i + 4, high);
-            } else {
-                out[i] = low.into();
-                out[i + 4] = high.into();
-            }
-        }
-        if used < LANES {
-            for lane in 0..used {
-                // SAFETY: promised by the caller.
-                unsafe { *nodes.add(columns[lane] as usize) = out[lane] };
-            }
-        }
-        return;
+        let [a, b, c, d] = x86::transpose(token, [x.into(), y.into(), z.into(), w.into()]);
+        let a = simd.split_f32x8(a.simd_into(simd));
+        let b = simd.split_f32x8(b.simd_into(simd));
+        let c = simd.split_f32x8(c.simd_into(simd));
+        let d = simd.split_f32x8(d.simd_into(simd));
+        return [a.0, b.0, c.0, d.0, a.1, b.1, c.1, d.1];
     }
-    let [x, y, z, w] = value;
     let low = (simd.zip_low_f32x8(x, z), simd.zip_low_f32x8(y, w));
     let high = (simd.zip_high_f32x8(x, z), simd.zip_high_f32x8(y, w));
-    let rows = [
-        simd.zip_low_f32x8(low.0, low.1),
-        simd.zip_high_f32x8(low.0, low.1),
-        simd.zip_low_f32x8(high.0, high.1),
-        simd.zip_high_f32x8(high.0, high.1),
-    ];
-    for (i, row) in rows.into_iter().enumerate() {
-        let (first, second) = simd.split_f32x8(row);
-        out[2 * i] = first.into();
-        out[2 * i + 1] = second.into();
-    }
-    for lane in 0..used {
-        // SAFETY: promised by the caller.
-        unsafe { *nodes.add(columns[lane] as usize) = out[lane] };
-    }
+    let a = simd.split_f32x8(simd.zip_low_f32x8(low.0, low.1));
+    let b = simd.split_f32x8(simd.zip_high_f32x8(low.0, low.1));
+    let c = simd.split_f32x8(simd.zip_low_f32x8(high.0, high.1));
+    let d = simd.split_f32x8(simd.zip_high_f32x8(high.0, high.1));
+    [a.0, a.1, b.0, b.1, c.0, c.1, d.0, d.1]
 }
 
 #[cfg(test)]

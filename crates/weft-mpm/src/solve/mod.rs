@@ -9,13 +9,18 @@ mod contact;
 mod crew;
 mod eigen;
 mod flow;
+mod kernels;
+mod krylov;
 mod lanes;
 mod rheology;
+mod rows;
 mod shared;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use flow::project;
+#[cfg(test)]
+pub(crate) use rheology::SolveReport;
 pub(crate) use rheology::{RheologySolver, SolveOptions};
 
 /// Sites in a block.
@@ -64,6 +69,16 @@ pub(crate) struct Sites {
     pub world: Vec<[u32; LANES]>,
     /// Number of worlds; 1 unless they are separate.
     pub worlds: usize,
+}
+
+impl Sites {
+    /// World of a site.
+    fn world_of(&self, block: usize, lane: usize) -> usize {
+        match self.world.get(block) {
+            Some(world) if self.worlds > 1 => world[lane] as usize,
+            _ => 0,
+        }
+    }
 }
 
 /// Active contacts, eight side by side. Lanes beyond `count` hold finite numbers and valid nodes.

@@ -1,8 +1,11 @@
 //! Sweeps over strain rows and contacts until the strain corrections are small.
 
-use super::blocks::{Blocks, Coupling, Sweep};
+use super::blocks::{Blocks, Coupling};
 use super::contact::Touch;
 use super::crew::{Crew, with_crew};
+use super::kernels::Sweep;
+use super::krylov::Krylov;
+use super::rows::MOST_COLUMNS;
 use super::{Contacts, LANES, Lane, Node, Sites};
 use crate::{RheologyKind, Stage};
 
@@ -50,11 +53,14 @@ pub(crate) struct SolveReport {
 pub(crate) struct RheologySolver {
     blocks: Blocks,
     touch: Touch,
+    krylov: Krylov,
     /// Velocity before the solve, for stages that are only a guess.
     start: Vec<Node>,
-    /// Rows, and summed and largest corrections, of each world.
-    worlds: Vec<(usize, f64, f32)>,
+    worlds: Vec<World>,
 }
+
+/// Rows of a world, and the sum and largest of their squared corrections.
+type World = (usize, f64, f32);
 
 impl RheologySolver {
     /// Finds velocity, stress and impulses; `nodes` come with the velocity v* that momentum alone
@@ -74,7 +80,7 @@ impl RheologySolver {
     /// `critical` is the part of each row's d0 offset to leave out of the elastic one; it may be
     /// empty.
     pub fn increments(
-        &mut self,
+        &self,
         sites: &Sites,
         nodes: &[Node],
         plastic: &mut Vec<[Lane; 6]>,
@@ -84,11 +90,13 @@ impl RheologySolver {
         plastic.resize(sites.stress.len(), [[0.0; LANES]; 6]);
         elastic.resize(sites.stress.len(), [[0.0; LANES]; 6]);
         check_columns(&sites.columns, nodes.len());
-        // SAFETY: columns are checked.
-        unsafe {
-            self.blocks
-                .increments(sites, nodes, critical, plastic, elastic);
-        }
+        with_crew(|crew| {
+            // SAFETY: columns are checked.
+            unsafe {
+                self.blocks
+                    .increments(crew, sites, nodes, critical, plastic, elastic);
+            }
+        });
     }
 
     fn run(
@@ -138,18 +146,10 @@ impl RheologySolver {
             Stage::Rheology(RheologyKind::Jacobi) => Coupling::Split(1),
             Stage::Rheology(RheologyKind::Batched) => Coupling::Split(match sites.colours.len() {
                 28 => 9,
-                offsets => (offsets - 1).min(16),
+                offsets => offsets.saturating_sub(1).min(16),
             }),
             _ => Coupling::Sequential,
         };
-        self.blocks.prepare(
-            crew,
-            sites,
-            nodes,
-            coupling,
-            options.viscous,
-            options.dilatant,
-        );
         let mut sweep = Sweep {
             relaxation: options.relaxation,
             adjoint: if options.legacy_half_adjoint {
@@ -161,7 +161,42 @@ impl RheologySolver {
         };
         // SAFETY, here and below: `check` has looked at all columns; that sites of one colour share
         // no node is the invariant of `Sites`.
-        unsafe { self.blocks.apply(crew, sites, nodes, sweep, true) };
+        unsafe {
+            let (viscous, dilatant) = (options.viscous, options.dilatant);
+            self.blocks
+                .prepare(crew, sites, nodes, coupling, viscous, dilatant);
+        }
+        if let Stage::Linear(kind) = stage {
+            self.count(sites);
+            let Self { blocks, krylov, .. } = self;
+            let limits = (options.max_iterations, options.tolerance);
+            let rows = self.worlds.iter().map(|world| world.0);
+            // SAFETY: as above.
+            let iterations = unsafe {
+                krylov.solve(
+                    crew,
+                    blocks,
+                    sites,
+                    nodes,
+                    kind,
+                    sweep.adjoint,
+                    limits,
+                    rows,
+                )
+            };
+            report.linear_iterations += iterations;
+            blocks.globalise(crew, sites, None);
+            self.converged(sites, options.tolerance, report);
+            if contacts.is_some() {
+                report.sweeps = iterations;
+                // SAFETY: as above.
+                unsafe { self.blocks.apply(crew, sites, nodes, None, sweep.adjoint) };
+            }
+            return;
+        }
+        self.blocks.project(crew, sites);
+        // SAFETY: as above.
+        unsafe { self.blocks.apply(crew, sites, nodes, None, sweep.adjoint) };
         if let Some(contacts) = contacts.as_deref_mut() {
             self.touch.first(crew, contacts, nodes);
         }
@@ -169,34 +204,44 @@ impl RheologySolver {
             Some(_) => options.max_iterations,
             None => GUESS_ITERATIONS,
         };
+        self.count(sites);
         for iteration in 1..=most {
             if let Some(contacts) = contacts.as_deref_mut() {
                 self.touch.sweep(crew, contacts, nodes);
             }
             sweep.measure = iteration % options.check_every.max(1) == 0 || iteration == most;
+            // SAFETY: as above.
             unsafe { self.blocks.sweep(crew, sites, nodes, sweep) };
             report.sweeps = iteration;
             if sweep.measure && self.converged(sites, options.tolerance, report) {
                 break;
             }
         }
-        self.blocks.finish(crew, sites);
+        self.blocks.globalise(crew, sites, None);
+    }
+
+    /// Counts the rows of each world.
+    fn count(&mut self, sites: &Sites) {
+        self.worlds.clear();
+        self.worlds.resize(sites.worlds.max(1), World::default());
+        for (block, used) in sites.used.iter().enumerate() {
+            for row in &sites.volume[block * sites.rows..(block + 1) * sites.rows] {
+                for (lane, volume) in row.iter().enumerate().take((*used).into()) {
+                    let world = sites.world_of(block, lane);
+                    self.worlds[world].0 += usize::from(*volume > 0.0);
+                }
+            }
+        }
     }
 
     /// Whether every world's corrections are below the tolerance.
     fn converged(&mut self, sites: &Sites, tolerance: f32, report: &mut SolveReport) -> bool {
-        let worlds = sites.worlds.max(1);
-        self.worlds.clear();
-        self.worlds.resize(worlds, (0, 0.0, 0.0));
+        for world in &mut self.worlds {
+            (world.1, world.2) = (0.0, 0.0);
+        }
         for (block, [sum, worst]) in self.blocks.residual.iter().enumerate() {
             for lane in 0..usize::from(sites.used[block]) {
-                let world = match sites.world.get(block) {
-                    Some(world) if worlds > 1 => world[lane] as usize,
-                    _ => 0,
-                };
-                let entry = &mut self.worlds[world];
-                let rows = &sites.volume[block * sites.rows..(block + 1) * sites.rows];
-                entry.0 += rows.iter().filter(|volume| volume[lane] > 0.0).count();
+                let entry = &mut self.worlds[sites.world_of(block, lane)];
                 entry.1 += f64::from(sum.0[lane]);
                 entry.2 = entry.2.max(worst.0[lane]);
             }
@@ -206,7 +251,7 @@ impl RheologySolver {
         for &(rows, sum, worst) in &self.worlds {
             let l2 = (sum / (1 + rows) as f64).sqrt() as f32;
             // A NaN stays.
-            if !(l2 <= report.residual_l2) {
+            if l2.is_nan() || l2 > report.residual_l2 {
                 report.residual_l2 = l2;
             }
             report.residual_max = report.residual_max.max(worst.sqrt());
@@ -219,11 +264,7 @@ impl RheologySolver {
 fn check(sites: &Sites, contacts: &Contacts, nodes: usize) {
     let blocks = sites.used.len();
     let rows = blocks * sites.rows;
-    assert!(
-        sites.width <= super::blocks::MOST_COLUMNS,
-        "{} columns",
-        sites.width
-    );
+    assert!(sites.width <= MOST_COLUMNS, "{} columns", sites.width);
     assert_eq!(sites.colours.last().copied().unwrap_or(0), blocks);
     assert!(sites.colours.windows(2).all(|pair| pair[0] <= pair[1]));
     assert_eq!(sites.columns.len(), blocks * sites.width);
@@ -234,6 +275,9 @@ fn check(sites: &Sites, contacts: &Contacts, nodes: usize) {
     assert_eq!(sites.stress.len(), rows);
     assert!(sites.compliance.is_empty() || sites.compliance.len() == rows * sites.rows);
     assert!(sites.used.iter().all(|used| usize::from(*used) <= LANES));
+    let worlds = sites.worlds.max(1) as u32;
+    assert!(worlds == 1 || sites.world.len() == blocks);
+    assert!(worlds == 1 || sites.world.iter().flatten().all(|world| *world < worlds));
     check_columns(&sites.columns, nodes);
     check_columns(&contacts.columns, nodes);
 }

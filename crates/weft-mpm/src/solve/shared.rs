@@ -31,6 +31,15 @@ impl<'a, T> Shared<'a, T> {
         }
     }
 
+    /// For code that only reads: nothing may be written through it, and no part cut.
+    pub fn reading(slice: &'a [T]) -> Self {
+        Shared {
+            start: slice.as_ptr().cast_mut(),
+            len: 0,
+            slice: PhantomData,
+        }
+    }
+
     /// The whole, for reads and writes that the caller keeps apart.
     #[inline(always)]
     pub fn start(&self) -> *mut T {

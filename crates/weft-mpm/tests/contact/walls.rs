@@ -73,6 +73,8 @@ fn a_mesh_without_triangles_is_refused() {
 
 /// What a wall did that came along x and went on for `steps` steps.
 #[derive(Debug)]
+// Read by `Debug` only, in the messages of assertions.
+#[allow(dead_code)]
 struct Push {
     /// Part of the particles that are behind its middle.
     behind: f64,
@@ -156,6 +158,13 @@ fn walls_that_jump_a_cell_take_the_material_along() {
         (0.005, 1.0, Backward),
     ] {
         let push = push(half, cells, mode, 40);
-        println!("{half} {cells} {mode:?}: {push:?}");
+        let what = format!("{half} m, {cells} cells, {mode:?}: {push:?}");
+        println!("{what}");
+        assert_eq!(push.behind, 0.0, "{what}");
+        // Backward, contact is where the wall is at the end of the step; forward, where it was.
+        let lag = if mode == Forward { 0.1 * cells } else { 0.0 };
+        assert!(push.depth > -lag - 1e-5, "{what}");
+        assert!(push.speed > 0.9 && push.speed < 1.01, "{what}");
+        assert!(push.balance.abs() < 1e-5, "{what}");
     }
 }

@@ -9,9 +9,7 @@ use weft::assemble::{
 use weft::element::CellKind;
 use weft::field::Field;
 use weft::form::{Form, ParticleData, Scope, Shape, dot, grad, inner, sym};
-use weft::geometry::{
-    AdaptiveVoxelGrid, Grading, Grid2, Grid3, LatticeMap, Mesh, VoxelGrid, VoxelMap,
-};
+use weft::geometry::{AdaptiveVoxelGrid, Grading, Grid2, Grid3, Mesh, VoxelGrid, VoxelMap};
 use weft::space::Space;
 
 /// Does something with every kind of geometry that covers the unit square or cube.
@@ -33,7 +31,7 @@ fn on_each(f: &dyn Fn(&str, &dyn Probe)) {
         "VoxelGrid",
         &VoxelGrid::from_coordinates(&all, map).unwrap(),
     );
-    let map = LatticeMap::cubes(0.25);
+    let map = VoxelMap::uniform(0.25).unwrap();
     let cells: Vec<([i32; 3], u8)> = (0..8)
         .flat_map(|k| {
             let corner = [k / 4 * 2, k / 2 % 2 * 2, k % 2 * 2];

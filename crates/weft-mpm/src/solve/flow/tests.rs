@@ -1,8 +1,8 @@
-use super::super::lanes::array;
+use super::super::lanes::{array, load};
 use super::twin::{Law, norm};
 use super::*;
-use crate::solve::LANES;
 use crate::solve::tests::Draws;
+use crate::solve::{LANES, Lane};
 use fearless_simd::{Level, dispatch};
 
 const ISOTROPIC: [f64; 6] = [1.0; 6];
@@ -41,7 +41,7 @@ fn lanes_of<S: Simd>(simd: S, cases: &[Case; LANES]) -> [([f64; 6], [f64; 6]); L
         }
     }
     let dilatant = cases.iter().any(|(y, ..)| y[4] > 0.0);
-    let surface = Surface::load(simd, &lanes);
+    let surface = Surface::load(simd, &lanes.map(Wide));
     let inverse = inverse.map(|lane| load(simd, &lane) + load(simd, &viscosity));
     let trial = trial.map(|lane| load(simd, &lane));
     let stress = surface.flow(simd, trial, &inverse, dilatant);
@@ -334,7 +334,7 @@ fn projection_reaches_the_surface() {
         }
         let wide = dispatch!(Level::new(), simd => {
             let stress = stress.map(|r| splat(simd, r));
-            Surface::load(simd, &lanes).project(simd, stress).map(array)
+            Surface::load(simd, &lanes.map(Wide)).project(simd, stress).map(array)
         });
         for i in 0..6 {
             assert!((f64::from(wide[i][0]) - out[i]).abs() <= 1e-5 * out[i].abs() + 1e-6);

@@ -3,6 +3,12 @@
 use super::problem::*;
 use std::time::Instant;
 
+/// Seconds that this thread has run, where the system says so.
+fn busy() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(text.split(' ').next()?.parse::<f64>().ok()? * 1e-9)
+}
+
 #[test]
 #[ignore = "prints times"]
 fn sweeps_in_time() {
@@ -32,9 +38,16 @@ fn sweeps_in_time() {
                 options.viscous = yields[5] > 0.0;
                 options.dilatant = yields[4] > 0.0;
                 options.max_iterations = 200;
-                let start = Instant::now();
-                pool.install(|| problem.solve(&options));
-                let time = start.elapsed().as_secs_f64() / (200 * recipe.n.pow(3)) as f64;
+                let time = pool.install(|| {
+                    let start = (Instant::now(), busy());
+                    problem.solve(&options);
+                    // With one thread, what others on the machine take doesn't count.
+                    match (threads, start.1, busy()) {
+                        (1, Some(start), Some(end)) => end - start,
+                        _ => start.0.elapsed().as_secs_f64(),
+                    }
+                });
+                let time = time / (200 * recipe.n.pow(3)) as f64;
                 best[threads - 1] = best[threads - 1].min(time * 1e9);
             }
         }
