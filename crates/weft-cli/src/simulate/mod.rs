@@ -291,7 +291,7 @@ pub fn run(scene: &Scene, options: &SimulateOptions) -> anyhow::Result<Done> {
         }
         if options.memory && step.is_multiple_of(MEMORY_STEPS) {
             record.resident(step);
-            let line = memory_line(step, live_bytes(&state, &solver));
+            let line = memory_line(step, live_bytes(&state));
             if options.silent {
                 // Asked for, so shown; standard output stays with the results.
                 eprintln!("{line}");
@@ -331,7 +331,7 @@ pub fn run(scene: &Scene, options: &SimulateOptions) -> anyhow::Result<Done> {
         residual_max: f64::from(record.last.residual_max),
         particles_binned: record.last.binned,
         particles_dropped: state.dropped as usize,
-        live_bytes: live_bytes(&state, &solver),
+        live_bytes: live_bytes(&state),
         pooled_bytes: Pool::default_pool().stats().pooled_bytes,
         rss_mib: record.rss,
         peak_rss_mib: resident::peak_rss_mib(),
@@ -478,8 +478,8 @@ fn timed(work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<f64> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// Bytes in use: the state, the solver, and buffers of the pool.
-fn live_bytes(state: &State, solver: &Solver) -> usize {
+/// Bytes in use: those of the state and the pool; arrays that the solver keeps are not counted.
+fn live_bytes(state: &State) -> usize {
     state.bytes() + Pool::default_pool().stats().live_bytes
 }
 

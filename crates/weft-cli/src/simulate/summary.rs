@@ -28,7 +28,7 @@ pub struct MpmSummary {
     pub particles_binned: usize,
     /// Particles outside all cells in the last step.
     pub particles_dropped: usize,
-    /// Bytes in use at the end.
+    /// Bytes in use at the end: particles and pool, without what the solver keeps.
     pub live_bytes: usize,
     /// Bytes of free blocks in the pool at the end.
     pub pooled_bytes: usize,
