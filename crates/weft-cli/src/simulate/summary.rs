@@ -123,12 +123,13 @@ impl fmt::Display for MpmSummary {
             mib(self.live_bytes),
             mib(self.pooled_bytes)
         )?;
-        if self.rss_mib.iter().next().is_some() {
-            f.write_str("; resident")?;
-            for (i, (step, mib)) in self.rss_mib.iter().enumerate() {
-                let comma = if i > 0 { "," } else { "" };
-                write!(f, "{comma} {mib:.1} MiB at step {step}")?;
-            }
+        // Those of `--memory` have been printed.
+        let last = self.rss_mib.iter().last().map_or("", |(step, _)| step);
+        let shown = self.rss_mib.iter();
+        let shown = shown.filter(|(step, _)| ["10", "50", last].contains(step));
+        for (i, (step, mib)) in shown.enumerate() {
+            let before = if i == 0 { "; resident" } else { "," };
+            write!(f, "{before} {mib:.1} MiB at step {step}")?;
         }
         let total: f64 = self.seconds.iter().map(|(_, seconds)| seconds).sum();
         write!(f, "\n{total:.3} s on {} threads", self.threads)
