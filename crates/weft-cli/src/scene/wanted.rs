@@ -5,7 +5,7 @@ use super::read::{Context, corners, index_of};
 use super::*;
 use crate::case::convert::{Mismatch, array, choice, count, list, number, text};
 use crate::case::read::Section;
-use crate::document::{Table, Value};
+use crate::document::Value;
 use crate::names;
 
 /// Names of quantities in case files, each with the keys that it needs besides.
@@ -225,10 +225,16 @@ pub(super) fn output(c: &mut Context) -> Output {
 
 fn picture<'d>(c: &mut Context<'d>, output: &Section<'d>) -> Option<Picture> {
     let (key, node) = output.table.entry("picture")?;
-    let empty = Table::default();
+    let plain = Picture {
+        every: 0,
+        color: Color::Speed,
+        view: [1.0, -2.0, 1.0],
+        size: [1200, 900],
+        window: None,
+    };
     let table = match &node.value {
         Value::Boolean(false) => return None,
-        Value::Boolean(true) => &empty,
+        Value::Boolean(true) => return Some(plain),
         Value::Table(table) => table,
         _ => {
             let label = format!("this is {}", node.value.kind());
@@ -253,10 +259,13 @@ fn picture<'d>(c: &mut Context<'d>, output: &Section<'d>) -> Option<Picture> {
         Ok(view)
     });
     let size = r.optional(&s, "size", array(count(16..=16_384)));
+    let boxed = s.table.get("lower").is_some() || s.table.get("upper").is_some();
+    let window = if boxed { corners(c, &s) } else { None };
     Some(Picture {
-        every: every.unwrap_or(0),
-        color: color.unwrap_or(Color::Speed),
-        view: view.unwrap_or([1.0, -2.0, 1.0]),
-        size: size.unwrap_or([1200, 900]),
+        every: every.unwrap_or(plain.every),
+        color: color.unwrap_or(plain.color),
+        view: view.unwrap_or(plain.view),
+        size: size.unwrap_or(plain.size),
+        window,
     })
 }

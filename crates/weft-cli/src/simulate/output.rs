@@ -1,7 +1,7 @@
 //! Files of a run: particle frames, pictures, grid fields, and the table of the probes.
 
 use super::{State, measure};
-use crate::scene::{Color, Field, Scene, Shape};
+use crate::scene::{BodyKind, Color, Field, Scene, Shape};
 use crate::summary::ReportValue;
 use anyhow::Context;
 use std::fmt::Write as _;
@@ -255,7 +255,9 @@ impl Outputs {
             return Ok(());
         };
         let p = &state.particles;
-        let window = *self.window.get_or_insert_with(|| window(&p.position));
+        let shown = wanted.window.map(|(low, high)| [low, high]);
+        let chosen = || shown.unwrap_or_else(|| window(scene, state));
+        let window = *self.window.get_or_insert_with(chosen);
         let mut values = colors(wanted.color, state);
         let radius = p.radius.iter().copied().fold(f32::INFINITY, f32::min);
         let mut radius = if radius.is_finite() {
@@ -323,23 +325,45 @@ fn upward(scene: &Scene) -> [f64; 3] {
     up
 }
 
-/// A box about the first particles with room around them.
-fn window(positions: &[[f64; 3]]) -> [[f64; 3]; 2] {
-    let finite = positions.iter().filter(|x| x.iter().all(|c| c.is_finite()));
+/// Where the first particles, free bodies and the ground are, with room for the material to
+/// spread.
+fn window(scene: &Scene, state: &State) -> [[f64; 3]; 2] {
     let mut low = [f64::INFINITY; 3];
     let mut high = [f64::NEG_INFINITY; 3];
-    for x in finite {
+    let mut hold = |x: [f64; 3]| {
         for d in 0..3 {
             low[d] = low[d].min(x[d]);
             high[d] = high[d].max(x[d]);
+        }
+    };
+    let finite = |x: &&[f64; 3]| x.iter().all(|c| c.is_finite());
+    let positions = &state.particles.position;
+    positions.iter().filter(finite).for_each(|x| hold(*x));
+    for collider in &scene.colliders {
+        if matches!(collider.body, BodyKind::Dynamic { .. }) {
+            hold(collider.position);
         }
     }
     if low[0] > high[0] {
         return [[-1.0; 3], [1.0; 3]];
     }
-    let extent = (0..3).map(|d| high[d] - low[d]).fold(0.0, f64::max);
-    let room = 0.5 * extent.max(1e-6);
-    [low.map(|c| c - room), high.map(|c| c + room)]
+    let extent = (0..3).map(|d| high[d] - low[d]).fold(1e-6, f64::max);
+    let up = upward(scene);
+    let axis = (0..3).position(|d| up[d] != 0.0).unwrap_or(2);
+    let ground = scene.colliders.iter().find(|c| match c.shape {
+        Shape::Plane { normal } => c.rotation.1 == 0.0 && normal[axis] * up[axis] > 0.0,
+        _ => false,
+    });
+    for d in 0..3 {
+        let room = if d == axis { 0.1 } else { 0.75 } * extent;
+        low[d] -= room;
+        high[d] += room;
+    }
+    if let Some(ground) = ground {
+        low[axis] = low[axis].min(ground.position[axis]);
+        high[axis] = high[axis].max(ground.position[axis]);
+    }
+    [low, high]
 }
 
 /// Colours of colliders.
