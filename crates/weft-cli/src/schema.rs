@@ -315,6 +315,8 @@ pub static SCENE: Schema = Table(&[
                     ("color", Leaf),
                     ("view", Leaf),
                     ("size", Leaf),
+                    ("lower", Leaf),
+                    ("upper", Leaf),
                 ]),
             ),
         ]),

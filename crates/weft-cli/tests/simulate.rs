@@ -111,6 +111,37 @@ grid = 6
 checkpoint = 5
 "#;
 
+/// A heap that comes to rest.
+const HEAP: &str = r#"steps = 600
+dt = 0.02
+
+[mpm]
+voxel_size = 0.25
+max_iterations = 50
+gravity = [0, 0, -10]
+
+[materials.sand]
+
+[[particles]]
+shape = "box"
+lower = [-0.5, -0.5, 0]
+upper = [0.5, 0.5, 0.75]
+per_cell = 2
+jitter = 1
+density = 1000
+
+[[collider]]
+shape = "plane"
+
+[[probe]]
+name = "energy"
+quantity = "kinetic_energy"
+
+[[check]]
+quantity = "max_speed"
+at_most = 0.1
+"#;
+
 struct Run {
     folder: tempfile::TempDir,
 }
@@ -240,7 +271,6 @@ fn files_are_where_they_are_said_to_be() {
 }
 
 #[test]
-#[ignore = "open: the pose of bodies before the last step is not saved yet"]
 fn a_resumed_run_has_the_same_bits() {
     let run = Run::new(SCENE);
     let whole = run.json("whole", &[]);
@@ -372,25 +402,9 @@ fn checks_that_do_not_hold_fail_the_run() {
 }
 
 #[test]
-#[ignore = "open: this scene of kinematic particles and a body flies apart near step 430"]
 fn memory_lines_come_every_hundred_steps_and_memory_is_flat() {
-    // What comes and goes would change the number of particles.
-    let start = SCENE.find("[[emitter]]").unwrap();
-    let end = SCENE.find("[[collider]]").unwrap();
-    let text = format!("{}{}", &SCENE[..start], &SCENE[end..]);
-    let run = Run::new(&text);
-    let settings = [
-        "--set",
-        "steps=600",
-        "--set",
-        "output.frames=0",
-        "--set",
-        "output.grid=0",
-    ];
-    let (code, _, err) = run.run(
-        "out",
-        &[&settings[..], &["--memory", "--set", "output.checkpoint=0"]].concat(),
-    );
+    let run = Run::new(HEAP);
+    let (code, _, err) = run.run("out", &["--memory"]);
     assert_eq!(code, 0, "{err}");
     let lines: Vec<&str> = err.lines().filter(|l| l.starts_with("memory: ")).collect();
     assert_eq!(lines.len(), 6, "{err}");
@@ -407,6 +421,20 @@ fn memory_lines_come_every_hundred_steps_and_memory_is_flat() {
     }
     assert!(lines[0].starts_with("memory: step 100, live "));
     assert!(number(lines[0], "live ", " bytes") > 0.0);
+}
+
+#[test]
+#[ignore = "open: this scene of kinematic particles and a body flies apart near step 430"]
+fn a_scene_with_moved_particles_and_bodies_stays_together() {
+    // What comes and goes would change the number of particles.
+    let start = SCENE.find("[[emitter]]").unwrap();
+    let end = SCENE.find("[[collider]]").unwrap();
+    let text = format!("{}{}", &SCENE[..start], &SCENE[end..]);
+    let run = Run::new(&text);
+    let settings = ["steps=600", "output.frames=0", "output.grid=0"];
+    let settings = settings.map(|s| ["--set", s]).concat();
+    let (code, _, err) = run.run("out", &settings);
+    assert_eq!(code, 0, "{err}");
 }
 
 #[test]

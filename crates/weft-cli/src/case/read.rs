@@ -5,7 +5,7 @@ use super::convert::{Mismatch, Read, table, text};
 use super::{Case, check, mesh, problem, results};
 use crate::diagnose::{Diagnostic, Diagnostics, Place};
 use crate::document::{Document, Node, Table, Value};
-use crate::schema;
+use crate::{names, schema};
 use std::path::Path;
 
 /// Collects faults while sections are read.
@@ -47,13 +47,28 @@ impl Reader {
         key: &str,
         read: impl FnOnce(&'d Node) -> Read<T>,
     ) -> Option<T> {
-        if section.table.get(key).is_none() {
-            self.faults.push(
-                Diagnostic::new(format!("`{}` needs a value for `{key}`", section.path))
-                    .at(section.at),
-            );
+        if section.table.get(key).is_none() && !self.misspelt(section, key) {
+            let place = match section.path.as_str() {
+                "" => "the case".to_string(),
+                path => format!("`{path}`"),
+            };
+            let fault = Diagnostic::new(format!("{place} needs a value for `{key}`"));
+            self.faults.push(fault.at(section.at));
         }
         self.optional(section, key, read)
+    }
+
+    /// Whether the section has an unknown key that was meant to be `key`: that one has been
+    /// reported.
+    fn misspelt(&self, section: &Section, key: &str) -> bool {
+        section.table.keys().any(|other| {
+            let reported = format!("error: unknown key `{other}`");
+            !names::nearest(other, [key]).is_empty()
+                && self
+                    .faults
+                    .iter()
+                    .any(|fault| fault.to_string().starts_with(&reported))
+        })
     }
 
     /// A table at the top of the file; nothing if it is absent.

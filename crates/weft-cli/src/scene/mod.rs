@@ -575,6 +575,8 @@ pub struct Picture {
     pub view: [f64; 3],
     /// Width and height in pixels.
     pub size: [usize; 2],
+    /// The box that is shown; chosen by the first particles if not given.
+    pub window: Option<([f64; 3], [f64; 3])>,
 }
 
 /// What colours of particles show.

@@ -343,6 +343,12 @@ pub(super) fn grains(c: &mut Context) -> Option<Grains> {
     let s = c.reader.section(c.root, "grains")?;
     let per_particle = c.reader.required(&s, "per_particle", count(1..=10_000));
     let seed = c.reader.optional(&s, "seed", count(0..=usize::MAX >> 1));
+    for key in ["emitter", "kill"] {
+        if let Some((key, _)) = c.root.entry(key) {
+            let fault = Diagnostic::new("grains belong to particles that neither come nor go");
+            c.fault(fault.at(&key.at).label("these come or go"));
+        }
+    }
     Some(Grains {
         per_particle: per_particle?,
         seed: seed.unwrap_or(0) as u64,

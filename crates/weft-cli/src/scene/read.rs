@@ -134,7 +134,7 @@ pub(super) fn scene(
         colliders: Vec::new(),
     };
     let top = Section {
-        path: "the case".to_string(),
+        path: String::new(),
         table: root,
         at: &document.start,
     };
@@ -227,9 +227,9 @@ fn parameters(c: &mut Context) {
             c.fault(fault.at(&key.at).label(label));
             continue;
         }
-        if let Some(value) = c.optional(&s, name, Formulas::number) {
-            c.formulas.set(name, value);
-        }
+        let value = c.optional(&s, name, Formulas::number);
+        // A wrong one has been reported; where it is used is no further mistake.
+        c.formulas.set(name, value.unwrap_or(1.0));
     }
 }
 

@@ -231,10 +231,13 @@ fn picture<'d>(c: &mut Context<'d>, output: &Section<'d>) -> Option<Picture> {
     let every = r.optional(&s, "every", count(STEPS));
     let color = r.optional(&s, "color", choice(Color::NAMES));
     let (view, size) = view_and_size(r, &s);
+    let boxed = s.table.get("lower").is_some() || s.table.get("upper").is_some();
+    let window = if boxed { corners(c, &s) } else { None };
     Some(Picture {
         every: every.unwrap_or(0),
         color: color.unwrap_or(Color::Speed),
         view: view.unwrap_or([1.0, -2.0, 1.0]),
         size,
+        window,
     })
 }

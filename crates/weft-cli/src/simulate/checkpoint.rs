@@ -1,13 +1,13 @@
 //! Checkpoints: all that a run needs to go on with the same bits.
 
-use super::State;
+use super::{State, settle};
 use crate::scene::Scene;
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
 use weft_io::checkpoint::{self, Sections};
 use weft_io::{Item, Values};
 use weft_mpm::collider::Pose;
-use weft_mpm::{Particles, Solver};
+use weft_mpm::{Grains, Particles, Solver};
 
 /// Version of the content.
 const VERSION: u32 = 1;
@@ -34,6 +34,8 @@ pub(super) fn write(
         bodies.rotation.push(pose.rotation);
         bodies.linear.push(linear);
         bodies.angular.push(angular);
+        bodies.position_before.push(state.before[body].position);
+        bodies.rotation_before.push(state.before[body].rotation);
     }
     let counts = [
         state.step as u64,
@@ -68,10 +70,15 @@ pub(super) fn write(
         ("body rotation", (&bodies.rotation).into()),
         ("body linear", (&bodies.linear).into()),
         ("body angular", (&bodies.angular).into()),
+        ("body position before", (&bodies.position_before).into()),
+        ("body rotation before", (&bodies.rotation_before).into()),
     ];
     for ((index, rest), driven) in driven.iter().zip(&state.driven) {
         sections.push((index, (&driven.index).into()));
         sections.push((rest, (&driven.rest).into()));
+    }
+    if let Some(grains) = &state.grains {
+        sections.push(("grains", (&grains.position).into()));
     }
     checkpoint::write(path(scene, folder), VERSION, &sections)?;
     Ok(())
@@ -83,6 +90,8 @@ struct Bodies {
     rotation: Vec<[f64; 4]>,
     linear: Vec<[f64; 3]>,
     angular: Vec<[f64; 3]>,
+    position_before: Vec<[f64; 3]>,
+    rotation_before: Vec<[f64; 4]>,
 }
 
 /// Puts the state of the folder's checkpoint in the place of that at the start.
@@ -163,8 +172,20 @@ fn fill(state: &mut State, solver: &mut Solver, saved: &Sections) -> anyhow::Res
         rotation: of(saved, "body rotation", bodies)?,
         linear: of(saved, "body linear", bodies)?,
         angular: of(saved, "body angular", bodies)?,
+        position_before: of(saved, "body position before", bodies)?,
+        rotation_before: of(saved, "body rotation before", bodies)?,
     };
-    // Body 0 is the ground.
+    // Body 0 is the ground. First where the others were, then where they are.
+    for body in 1..bodies {
+        let pose = Pose {
+            position: all.position_before[body],
+            rotation: all.rotation_before[body],
+        };
+        state.colliders.set_pose(body, pose)?;
+        state.before[body] = pose;
+    }
+    settle(&mut state.colliders)?;
+    state.colliders.end_step();
     for body in 1..bodies {
         let pose = Pose {
             position: all.position[body],
@@ -174,7 +195,11 @@ fn fill(state: &mut State, solver: &mut Solver, saved: &Sections) -> anyhow::Res
         let (linear, angular) = (all.linear[body], all.angular[body]);
         state.colliders.set_velocity(body, linear, angular)?;
     }
-    state.colliders.end_step();
+    if let Some(grains) = &mut state.grains {
+        let number = grains.per_particle();
+        *grains = Grains::new(&state.particles, number, 0)?;
+        grains.position = of(saved, "grains", n * number)?;
+    }
     for (i, driven) in state.driven.iter_mut().enumerate() {
         driven.index = saved.get(&format!("driven {i} index"))?;
         driven.rest = of(saved, &format!("driven {i} rest"), driven.index.len())?;

@@ -12,7 +12,7 @@ mod summary;
 use crate::diagnose::{Diagnostic, Diagnostics};
 use crate::progress::Progress;
 use crate::resident;
-use crate::scene::Scene;
+use crate::scene::{Field, Scene};
 use crate::summary::{Ordered, VERSION};
 use build::Driven;
 use measure::Balance;
@@ -21,14 +21,18 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use weft::memory::Pool;
-use weft_mpm::collider::Colliders;
+use weft_mpm::collider::{Colliders, Motion, Pose};
 use weft_mpm::emit::{Emitter, KillZone};
-use weft_mpm::{MpmError, Particles, Solver, StepReport};
+use weft_mpm::{Grains, MpmError, Particles, Solver, StepReport, update_frames};
 
 pub use summary::{CheckResult, MpmSummary};
 
 /// The cloud number of particles out of an emitter.
 const NO_CLOUD: u16 = u16::MAX;
+
+/// Limits of the stretch of particles' frames.
+const MIN_STRETCH: f32 = 0.25;
+const MAX_STRETCH: f32 = 2.0;
 
 /// Steps between two lines of `--memory`.
 const MEMORY_STEPS: usize = 100;
@@ -67,6 +71,9 @@ struct State {
     bodies: Vec<usize>,
     /// Where colliders that stand still are.
     origins: Vec<[f64; 3]>,
+    /// Where bodies were before they last moved.
+    before: Vec<Pose>,
+    grains: Option<Grains>,
     driven: Vec<Driven>,
     emitters: Vec<Emitter>,
     kills: Vec<KillZone>,
@@ -95,6 +102,8 @@ impl State {
             cloud,
             impulses: vec![[0.0; 3]; bodies.len()],
             origins: vec![[0.0; 3]; bodies.len()],
+            before: poses(&colliders),
+            grains: None,
             colliders,
             bodies,
             driven: Vec::new(),
@@ -147,7 +156,15 @@ impl State {
             + of(&p.flags)
             + of(&p.world)
             + of(&self.cloud)
+            + self.grains.as_ref().map_or(0, |g| 2 * of(&g.position))
     }
+}
+
+/// Where all bodies are.
+fn poses(colliders: &Colliders) -> Vec<Pose> {
+    let all = 0..colliders.body_count();
+    all.map(|body| colliders.pose(body).unwrap_or_default())
+        .collect()
 }
 
 /// A scene with its state and solver.
@@ -160,6 +177,10 @@ fn prepare(scene: &Scene) -> Result<Prepared, Diagnostics> {
     let mut state = build::state(scene)?;
     for (origin, collider) in state.origins.iter_mut().zip(&scene.colliders) {
         *origin = collider.position;
+    }
+    if let Some(grains) = &scene.grains {
+        let made = Grains::new(&state.particles, grains.per_particle, grains.seed);
+        state.grains = Some(made.map_err(|e| Diagnostic::new(e.to_string()).at(&scene.mpm))?);
     }
     let materials = scene.materials.iter().map(|m| m.material).collect();
     let solver = Solver::new(
@@ -336,6 +357,9 @@ fn advance(scene: &Scene, state: &mut State, solver: &mut Solver) -> anyhow::Res
     let fail = failed(state);
     state.renew(state.step as f64 * dt).map_err(&fail)?;
     let before = Balance::of(state, &scene.config);
+    // Before the material's step, whose contacts then take up a body's weight before it moves.
+    let gravity = measure::gravity(&scene.config, 0);
+    state.colliders.accelerate(dt, gravity).map_err(&fail)?;
     let report = solver
         .step(&mut state.particles, &mut state.colliders, dt)
         .map_err(&fail)?;
@@ -347,14 +371,17 @@ fn advance(scene: &Scene, state: &mut State, solver: &mut Solver) -> anyhow::Res
     }
     let after = Balance::of(state, &scene.config);
     state.balance = state.balance.max(before.error(&after, dt, &state.impulses));
-    let gravity = measure::gravity(&scene.config, 0);
     let parts = scene.rigid_substeps;
+    for (body, pose) in state.before.iter_mut().enumerate() {
+        *pose = state.colliders.pose(body).unwrap_or_default();
+    }
     for _ in 0..parts {
         state
             .colliders
-            .integrate(dt / parts as f64, gravity)
+            .integrate(dt / parts as f64, [0.0; 3])
             .map_err(&fail)?;
     }
+    settle(&mut state.colliders).map_err(&fail)?;
     state.step += 1;
     let time = state.step as f64 * dt;
     for driven in &state.driven {
@@ -367,9 +394,34 @@ fn advance(scene: &Scene, state: &mut State, solver: &mut Solver) -> anyhow::Res
             .project_outside(&mut state.particles, dt, None, mode)
             .map_err(&fail)?;
     }
+    if let Some(grains) = &mut state.grains {
+        update_frames(&mut state.particles, dt, MIN_STRETCH, MAX_STRETCH).map_err(&fail)?;
+        grains.update(solver, &state.particles, dt).map_err(&fail)?;
+    } else if scene.output.fields.contains(&Field::Frame) {
+        update_frames(&mut state.particles, dt, MIN_STRETCH, MAX_STRETCH).map_err(&fail)?;
+    }
     state.dropped = report.dropped as u64;
     state.most_dropped = state.most_dropped.max(state.dropped);
     Ok(report)
+}
+
+/// Makes the rotations of bodies such that setting them again leaves every bit as it is: a
+/// checkpoint holds poses, and setting one makes its quaternion a unit again.
+fn settle(colliders: &mut Colliders) -> Result<(), MpmError> {
+    for body in 0..colliders.body_count() {
+        if colliders.motion(body) == Some(Motion::Static) {
+            continue;
+        }
+        // Once or twice is enough.
+        for _ in 0..16 {
+            let pose = colliders.pose(body).unwrap_or_default();
+            colliders.set_pose(body, pose)?;
+            if colliders.pose(body) == Some(pose) {
+                break;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The values of all probes and the outcome of all checks.
@@ -428,7 +480,7 @@ fn timed(work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<f64> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// Bytes in use: particles and buffers of the pool. The solver does not count its arrays yet.
+/// Bytes in use: those of the state and the pool; arrays that the solver keeps are not counted.
 fn live_bytes(state: &State) -> usize {
     state.bytes() + Pool::default_pool().stats().live_bytes
 }

@@ -1,7 +1,7 @@
 //! Files of a run: particle frames, pictures, grid fields, and the table of the probes.
 
 use super::{State, measure};
-use crate::scene::{Color, Field, Scene, Shape};
+use crate::scene::{BodyKind, Color, Field, Scene, Shape};
 use crate::summary::ReportValue;
 use anyhow::Context;
 use std::fmt::Write as _;
@@ -36,6 +36,7 @@ pub(super) struct Outputs {
     name: String,
     frames: Series,
     grids: Series,
+    grains: Series,
     table: Option<File>,
     frame_count: usize,
     grid_count: usize,
@@ -61,6 +62,7 @@ impl Outputs {
         Ok(Outputs {
             frames: series(folder.join(format!("{name}.pvd")))?,
             grids: series(folder.join(format!("{name}_grid.pvd")))?,
+            grains: series(folder.join(format!("{name}_grains.pvd")))?,
             folder: folder.to_path_buf(),
             name,
             table,
@@ -195,6 +197,11 @@ impl Outputs {
         cloud.write(&path, Encoding::Compressed)?;
         self.frames.push(state.step as f64 * scene.dt, &path)?;
         self.frame_count += 1;
+        if let Some(grains) = &state.grains {
+            let path = self.file(state.step, "_grains", "vtp");
+            Cloud::new(&grains.position).write(&path, Encoding::Compressed)?;
+            self.grains.push(state.step as f64 * scene.dt, &path)?;
+        }
         Ok(())
     }
 
@@ -248,9 +255,26 @@ impl Outputs {
             return Ok(());
         };
         let p = &state.particles;
-        let window = *self.window.get_or_insert_with(|| window(&p.position));
-        let values = colors(wanted.color, state);
+        let shown = wanted.window.map(|(low, high)| [low, high]);
+        let chosen = || shown.unwrap_or_else(|| window(scene, state));
+        let window = *self.window.get_or_insert_with(chosen);
+        let mut values = colors(wanted.color, state);
         let radius = p.radius.iter().copied().fold(f32::INFINITY, f32::min);
+        let mut radius = if radius.is_finite() {
+            f64::from(radius)
+        } else {
+            0.0
+        };
+        let mut positions = &p.position;
+        if let Some(grains) = &state.grains {
+            let number = grains.per_particle();
+            positions = &grains.position;
+            values = values
+                .iter()
+                .flat_map(|&v| std::iter::repeat_n(v, number))
+                .collect();
+            radius /= (number as f64).cbrt();
+        }
         let bodies = bodies(scene, state, window)?;
         let time = state.step as f64 * scene.dt;
         let title = scene.title.as_deref().unwrap_or(&self.name);
@@ -267,12 +291,8 @@ impl Outputs {
             })
             .window(window[0], window[1])
             .particles(picture::Particles {
-                positions: &p.position,
-                radius: if radius.is_finite() {
-                    f64::from(radius)
-                } else {
-                    0.0
-                },
+                positions,
+                radius,
                 color: picture::Color::Values(&values),
             });
         for body in &bodies {
@@ -305,23 +325,45 @@ fn upward(scene: &Scene) -> [f64; 3] {
     up
 }
 
-/// A box about the first particles with room around them.
-fn window(positions: &[[f64; 3]]) -> [[f64; 3]; 2] {
-    let finite = positions.iter().filter(|x| x.iter().all(|c| c.is_finite()));
+/// Where the first particles, free bodies and the ground are, with room for the material to
+/// spread.
+fn window(scene: &Scene, state: &State) -> [[f64; 3]; 2] {
     let mut low = [f64::INFINITY; 3];
     let mut high = [f64::NEG_INFINITY; 3];
-    for x in finite {
+    let mut hold = |x: [f64; 3]| {
         for d in 0..3 {
             low[d] = low[d].min(x[d]);
             high[d] = high[d].max(x[d]);
+        }
+    };
+    let finite = |x: &&[f64; 3]| x.iter().all(|c| c.is_finite());
+    let positions = &state.particles.position;
+    positions.iter().filter(finite).for_each(|x| hold(*x));
+    for collider in &scene.colliders {
+        if matches!(collider.body, BodyKind::Dynamic { .. }) {
+            hold(collider.position);
         }
     }
     if low[0] > high[0] {
         return [[-1.0; 3], [1.0; 3]];
     }
-    let extent = (0..3).map(|d| high[d] - low[d]).fold(0.0, f64::max);
-    let room = 0.5 * extent.max(1e-6);
-    [low.map(|c| c - room), high.map(|c| c + room)]
+    let extent = (0..3).map(|d| high[d] - low[d]).fold(1e-6, f64::max);
+    let up = upward(scene);
+    let axis = (0..3).position(|d| up[d] != 0.0).unwrap_or(2);
+    let ground = scene.colliders.iter().find(|c| match c.shape {
+        Shape::Plane { normal } => c.rotation.1 == 0.0 && normal[axis] * up[axis] > 0.0,
+        _ => false,
+    });
+    for d in 0..3 {
+        let room = if d == axis { 0.1 } else { 0.75 } * extent;
+        low[d] -= room;
+        high[d] += room;
+    }
+    if let Some(ground) = ground {
+        low[axis] = low[axis].min(ground.position[axis]);
+        high[axis] = high[axis].max(ground.position[axis]);
+    }
+    [low, high]
 }
 
 /// Colours of colliders.

@@ -28,7 +28,7 @@ pub struct MpmSummary {
     pub particles_binned: usize,
     /// Particles outside all cells in the last step.
     pub particles_dropped: usize,
-    /// Bytes in use at the end.
+    /// Bytes in use at the end: particles and pool, without what the solver keeps.
     pub live_bytes: usize,
     /// Bytes of free blocks in the pool at the end.
     pub pooled_bytes: usize,
@@ -123,12 +123,13 @@ impl fmt::Display for MpmSummary {
             mib(self.live_bytes),
             mib(self.pooled_bytes)
         )?;
-        if self.rss_mib.iter().next().is_some() {
-            f.write_str("; resident")?;
-            for (i, (step, mib)) in self.rss_mib.iter().enumerate() {
-                let comma = if i > 0 { "," } else { "" };
-                write!(f, "{comma} {mib:.1} MiB at step {step}")?;
-            }
+        // Those of `--memory` have been printed.
+        let last = self.rss_mib.iter().last().map_or("", |(step, _)| step);
+        let shown = self.rss_mib.iter();
+        let shown = shown.filter(|(step, _)| ["10", "50", last].contains(step));
+        for (i, (step, mib)) in shown.enumerate() {
+            let before = if i == 0 { "; resident" } else { "," };
+            write!(f, "{before} {mib:.1} MiB at step {step}")?;
         }
         let total: f64 = self.seconds.iter().map(|(_, seconds)| seconds).sum();
         write!(f, "\n{total:.3} s on {} threads", self.threads)
