@@ -288,8 +288,8 @@ fn both_materials() -> [Material; 2] {
     [Material::default(), all]
 }
 
-/// Three steps on a floor: finite numbers in all that take part, or an error that says something.
-/// Whether they went through.
+/// Three steps on a floor: finite numbers in all that take part, or an error that says something
+/// and leaves the particles alone. Whether they went through.
 #[track_caller]
 fn survives(config: &Config, material: Material, mut particles: Particles, dt: f64) -> bool {
     let what = || {
@@ -349,9 +349,24 @@ fn small_block() -> Particles {
     particles
 }
 
+/// Every `part`th of the cases that are numbered by it: so that each case meets several kinds, each
+/// kind several cases, and the sweep takes seconds.
+struct Turns {
+    part: usize,
+    next: usize,
+}
+
+impl Turns {
+    fn now(&mut self) -> bool {
+        self.next += 1;
+        self.next.is_multiple_of(self.part)
+    }
+}
+
 #[test]
 fn absurd_materials() {
-    let mut went = 0;
+    // No divisor of the 96 values.
+    let mut turns = Turns { part: 7, next: 0 };
     for config in kinds() {
         for material in both_materials() {
             assert!(survives(&config, material, small_block(), 0.01));
@@ -368,12 +383,13 @@ fn absurd_materials() {
                 ] {
                     let mut absurd = material;
                     *absurd.value_mut(name).unwrap() = value;
-                    went += usize::from(survives(&config, absurd, small_block(), 0.01));
+                    if turns.now() {
+                        survives(&config, absurd, small_block(), 0.01);
+                    }
                 }
             }
         }
     }
-    println!("{went} went through");
 }
 
 #[test]
@@ -411,21 +427,21 @@ fn absurd_particles() {
         &|p| p.plastic_volume.fill(1e-38),
         &|p| p.flags.fill(0),
     ];
+    let mut turns = Turns { part: 7, next: 0 };
     for config in kinds() {
         for material in both_materials() {
-            let mut went = Vec::new();
-            for change in changes {
+            for change in changes.iter().filter(|_| turns.now()) {
                 let mut particles = small_block();
                 change(&mut particles);
-                went.push(survives(&config, material, particles, 0.01));
+                survives(&config, material, particles, 0.01);
             }
-            println!("{went:?}");
         }
     }
 }
 
 #[test]
 fn absurd_steps_and_gravity() {
+    let mut turns = Turns { part: 5, next: 0 };
     for config in kinds() {
         for material in both_materials() {
             for dt in [
@@ -443,21 +459,27 @@ fn absurd_steps_and_gravity() {
                 1e30,
                 1e38,
             ] {
-                survives(&config, material, small_block(), dt);
+                if turns.now() {
+                    survives(&config, material, small_block(), dt);
+                }
             }
             for g in [f32::NAN, f32::INFINITY, 1e10, 1e30, f32::MAX, 1e-38] {
                 let config = Config {
                     gravity: vec![[g, 0.0, -g]],
                     ..config.clone()
                 };
-                survives(&config, material, small_block(), 0.01);
+                if turns.now() {
+                    survives(&config, material, small_block(), 0.01);
+                }
             }
             for air_drag in [0.0, 1e-38, 1e30, f32::MAX] {
                 let config = Config {
                     air_drag,
                     ..config.clone()
                 };
-                survives(&config, material, small_block(), 0.01);
+                if turns.now() {
+                    survives(&config, material, small_block(), 0.01);
+                }
             }
             for voxel_size in [1e-300, 1e-30, 1e-5, 1e5, 1e30, 1e300] {
                 let config = Config {
@@ -469,7 +491,9 @@ fn absurd_steps_and_gravity() {
                     .set_voxel_size(voxel_size)
                     .is_ok()
                 {
-                    survives(&config, material, small_block(), 0.01);
+                    if turns.now() {
+                        survives(&config, material, small_block(), 0.01);
+                    }
                 }
             }
         }
