@@ -168,10 +168,6 @@ impl Particles {
                 let accepted = "expected a finite number above 0";
                 return Err(fault(i, "plastic_volume", jp.to_string(), accepted));
             }
-            // Of what is not active only the lists above are read.
-            if self.flags[i] & ACTIVE != 0 {
-                self.check_state(i)?;
-            }
             if usize::from(self.material[i]) >= materials {
                 let accepted = "expected the index of a material";
                 return Err(fault(i, "material", self.material[i].to_string(), accepted));
@@ -180,7 +176,16 @@ impl Particles {
         Ok(())
     }
 
-    /// Checks what an active particle carries.
+    /// Checks what active particles carry, after [`check`](Self::check).
+    ///
+    /// # Errors
+    /// [`MpmError::Particle`].
+    pub(crate) fn check_states(&self) -> Result<(), MpmError> {
+        (0..self.len())
+            .filter(|&i| self.flags[i] & ACTIVE != 0)
+            .try_for_each(|i| self.check_state(i))
+    }
+
     fn check_state(&self, i: usize) -> Result<(), MpmError> {
         let (velocity, stress) = (&self.velocity[i][..], &self.stress[i][..]);
         let (gradient, elastic) = (

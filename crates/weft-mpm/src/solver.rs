@@ -254,7 +254,8 @@ impl Solver {
     ///
     /// # Errors
     /// [`MpmError::TimeStep`] unless `dt` is finite and not negative (0 changes nothing), those of
-    /// [`Particles::check`], [`MpmError::Capacity`], [`MpmError::Grid`] for positions beyond the
+    /// [`Particles::check`], [`MpmError::Particle`] for what an active particle carries that is not
+    /// finite, or a density above 1e12 kg/m³, [`MpmError::Capacity`], [`MpmError::Grid`] for positions beyond the
     /// range of cells, [`MpmError::NotFinite`]. Particles have not moved then.
     pub fn step(
         &mut self,
@@ -266,6 +267,7 @@ impl Solver {
             return Err(MpmError::TimeStep { dt });
         }
         particles.check(self.materials.len())?;
+        particles.check_states()?;
         self.check_worlds(particles)?;
         let mut report = StepReport::default();
         let step = dt as f32;
