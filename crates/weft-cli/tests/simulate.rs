@@ -424,7 +424,6 @@ fn memory_lines_come_every_hundred_steps_and_memory_is_flat() {
 }
 
 #[test]
-#[ignore = "open: this scene of kinematic particles and a body flies apart near step 430"]
 fn a_scene_with_moved_particles_and_bodies_stays_together() {
     // What comes and goes would change the number of particles.
     let start = SCENE.find("[[emitter]]").unwrap();

@@ -81,6 +81,15 @@ pub enum MpmError {
         /// How many cells from the origin there may be.
         limit: i32,
     },
+    /// Numbers of a step left the range of single precision.
+    #[error(
+        "the velocity at a grid node is not finite (strain residual {residual}); expected smaller \
+         velocities, gravity or moduli, or a shorter step"
+    )]
+    NotFinite {
+        /// Largest strain correction of the last sweep.
+        residual: f32,
+    },
     /// Saved state that does not fit the solver, or is damaged.
     #[error("saved state: {0}")]
     Saved(String),

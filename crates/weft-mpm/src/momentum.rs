@@ -9,8 +9,9 @@ use crate::{Config, PROXY, Particles, Transfer};
 use fearless_simd::{Level, Simd, dispatch, f32x8, prelude::*};
 use rayon::prelude::*;
 
-/// Density of kinematic particles, kg/m³.
-const KINEMATIC: f32 = 1e12;
+/// Weight of kinematic particles from which on they prescribe a node's velocity. It is above what
+/// rounding gives the far nodes of a cell for a particle on its face.
+const PRESCRIBES: f32 = 1e-6;
 /// Cells that a task works on at least.
 const GRAIN: usize = 64;
 
@@ -114,6 +115,8 @@ fn cell_sums<S: Simd, const G: usize, C: Carried>(
 struct Momentum<'a> {
     particles: &'a Particles,
     config: &'a Config,
+    /// Kinematic particles, with density 1, or those with mass.
+    kinematic: bool,
     apic: bool,
     dt: f32,
     h: f32,
@@ -124,15 +127,16 @@ impl Carried for Momentum<'_> {
     fn of(&self, p: usize, xi: [f32; 3], weight: f32) -> Option<[[f32; 4]; 4]> {
         let particles = self.particles;
         let mass = particles.mass[p];
+        if (mass == 0.0) != self.kinematic {
+            return None;
+        }
         let edge = 2.0 * particles.radius[p];
-        let density = match mass {
-            0.0 => KINEMATIC,
-            _ => mass / (edge * edge * edge),
+        let (m, fall) = match self.kinematic {
+            true => (weight, 0.0),
+            false => (weight * (mass / (edge * edge * edge)), self.dt),
         };
-        let m = weight * density;
         let mut parts = [[m, 0.0, 0.0, 0.0]; 4];
         let gravity = self.config.gravity_of(particles.world[p] as usize);
-        let fall = if mass > 0.0 { self.dt } else { 0.0 };
         for i in 0..3 {
             let mut constant = particles.velocity[p][i] + fall * gravity[i];
             let mut slope = [0.0; 3];
@@ -149,6 +153,9 @@ impl Carried for Momentum<'_> {
 }
 
 /// Mass and velocity of the grid before stress and contact: `nodes` gets v* and 1/m.
+///
+/// Where kinematic particles are, mass is infinite: 1/m is exactly 0, so that neither stress nor
+/// contact pushes such a node, and none of them grows without bound against it.
 pub(crate) fn momentum(
     level: Level,
     config: &Config,
@@ -160,29 +167,43 @@ pub(crate) fn momentum(
     sums: &mut Sums,
     nodes: &mut Vec<Node>,
 ) {
-    let carried = Momentum {
-        particles,
-        config,
-        apic: config.transfer == Transfer::Apic,
-        dt,
-        h: cells.size as f32,
+    let gather = |sums: &mut Sums, kinematic: bool| {
+        let carried = Momentum {
+            particles,
+            config,
+            kinematic,
+            apic: config.transfer == Transfer::Apic,
+            dt,
+            h: cells.size as f32,
+        };
+        let (basis, cells) = (config.velocity_basis, cells.count());
+        sums.gather(level, basis, bins, cells, set, &carried);
     };
-    sums.gather(
-        level,
-        config.velocity_basis,
-        bins,
-        cells.count(),
-        set,
-        &carried,
-    );
-    let drag = config.air_drag * dt;
+    nodes.clear();
     nodes.resize(set.count(), [0.0; 4]);
-    let both = (&mut nodes[..], &sums.of_node[..]);
+    if particles.mass.contains(&0.0) {
+        gather(sums, true);
+        nodes.copy_from_slice(&sums.of_node);
+    }
+    gather(sums, false);
+    let drag = config.air_drag * dt;
+    let both = (&mut nodes[..], &mut sums.of_node[..]);
     both.into_par_iter()
         .with_min_len(1 << 12)
         .for_each(|(node, sum)| {
+            // A node without mass has no velocity but the prescribed one.
+            if node[0] > PRESCRIBES || (sum[0] == 0.0 && node[0] > 0.0) {
+                let [weight, x, y, z] = *node;
+                *node = [x / weight, y / weight, z / weight, 0.0];
+                sum[0] = f32::INFINITY;
+                return;
+            }
             let mass = sum[0] + drag;
-            let inverse = if mass > 0.0 { 1.0 / mass } else { 0.0 };
+            // What is below has no inverse in single precision.
+            let inverse = match mass >= f32::MIN_POSITIVE {
+                true => 1.0 / mass,
+                false => 0.0,
+            };
             *node = [
                 sum[1] * inverse,
                 sum[2] * inverse,

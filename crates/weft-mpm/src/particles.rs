@@ -8,6 +8,9 @@ pub const ACTIVE: u8 = 1;
 /// Flag of a particle that stands for something outside: it has mass and momentum, no stress.
 pub const PROXY: u8 = 2;
 
+/// Largest density, kg/m³: what is beyond is as good as kinematic.
+const DENSEST: f32 = 1e12;
+
 /// State of all particles, one array a quantity, all of one length.
 ///
 /// A particle of mass 0 is kinematic: its velocity is prescribed and the material around yields
@@ -151,12 +154,6 @@ impl Particles {
                 });
             }
         }
-        let fault = |particle, name, value: String, accepted| MpmError::Particle {
-            particle,
-            name,
-            value,
-            accepted,
-        };
         for i in 0..expected {
             let (mass, radius, jp) = (self.mass[i], self.radius[i], self.plastic_volume[i]);
             if !(mass >= 0.0 && mass.is_finite()) {
@@ -177,5 +174,49 @@ impl Particles {
             }
         }
         Ok(())
+    }
+
+    /// Checks what active particles carry, after [`check`](Self::check).
+    ///
+    /// # Errors
+    /// [`MpmError::Particle`].
+    pub(crate) fn check_states(&self) -> Result<(), MpmError> {
+        (0..self.len())
+            .filter(|&i| self.flags[i] & ACTIVE != 0)
+            .try_for_each(|i| self.check_state(i))
+    }
+
+    fn check_state(&self, i: usize) -> Result<(), MpmError> {
+        let (velocity, stress) = (&self.velocity[i][..], &self.stress[i][..]);
+        let (gradient, elastic) = (
+            self.gradient[i].as_flattened(),
+            self.elastic[i].as_flattened(),
+        );
+        for (name, values) in [
+            ("velocity", velocity),
+            ("gradient", gradient),
+            ("elastic", elastic),
+            ("stress", stress),
+        ] {
+            if !values.iter().fold(true, |all, x| all & x.is_finite()) {
+                let value = format!("{values:?}");
+                return Err(fault(i, name, value, "expected finite numbers"));
+            }
+        }
+        let density = self.mass[i] / self.volume(i);
+        if !(density <= DENSEST) {
+            let value = format!("{} kg in {} m³", self.mass[i], self.volume(i));
+            return Err(fault(i, "density", value, "expected at most 1e12 kg/m³"));
+        }
+        Ok(())
+    }
+}
+
+fn fault(particle: usize, name: &'static str, value: String, accepted: &'static str) -> MpmError {
+    MpmError::Particle {
+        particle,
+        name,
+        value,
+        accepted,
     }
 }

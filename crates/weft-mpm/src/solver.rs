@@ -13,6 +13,9 @@ use crate::{Material, MpmError, Particles};
 use fearless_simd::Level;
 use std::time::Instant;
 
+/// The shortest step that does anything, s.
+const SHORTEST: f32 = 1e-30;
+
 /// Seconds that the parts of a step took.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PhaseSeconds {
@@ -251,8 +254,9 @@ impl Solver {
     ///
     /// # Errors
     /// [`MpmError::TimeStep`] unless `dt` is finite and not negative (0 changes nothing), those of
-    /// [`Particles::check`], [`MpmError::Capacity`], [`MpmError::Grid`] for positions beyond the
-    /// range of cells. Particles have not moved then.
+    /// [`Particles::check`], [`MpmError::Particle`] for what an active particle carries that is not
+    /// finite, or a density above 1e12 kg/m³, [`MpmError::Capacity`], [`MpmError::Grid`] for positions beyond the
+    /// range of cells, [`MpmError::NotFinite`]. Particles have not moved then.
     pub fn step(
         &mut self,
         particles: &mut Particles,
@@ -263,13 +267,15 @@ impl Solver {
             return Err(MpmError::TimeStep { dt });
         }
         particles.check(self.materials.len())?;
+        particles.check_states()?;
         self.check_worlds(particles)?;
         let mut report = StepReport::default();
-        if dt == 0.0 || particles.is_empty() {
+        let step = dt as f32;
+        // Nothing moves in so short a step, whose inverse would overflow.
+        if step < SHORTEST || particles.is_empty() {
             return Ok(report);
         }
         let mut clock = Clock::start();
-        let step = dt as f32;
         colliders.begin_step();
 
         self.grid(particles)?;
@@ -338,6 +344,11 @@ impl Solver {
         report.linear_iterations = solved.linear_iterations;
         report.residual_l2 = solved.residual_l2;
         report.residual_max = solved.residual_max;
+        let residual = solved.residual_max;
+        if !(residual.is_finite() && self.nodes.iter().flatten().all(|x| x.is_finite())) {
+            self.forget();
+            return Err(MpmError::NotFinite { residual });
+        }
         self.keep_results()?;
         self.push_bodies(colliders)?;
         report.seconds.solve = clock.lap();

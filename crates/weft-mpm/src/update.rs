@@ -202,9 +202,11 @@ impl Update<'_> {
                 state.stress,
             );
         }
-        let speed = (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt();
-        if speed > self.max_velocity {
-            v = v.map(|x| x * (self.max_velocity / speed));
+        // Squares may be beyond single precision.
+        let speed = v.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
+        if speed > f64::from(self.max_velocity) {
+            let scale = f64::from(self.max_velocity) / speed;
+            v = v.map(|x| (f64::from(x) * scale) as f32);
         }
         *state.velocity = v;
         *state.gradient = g;

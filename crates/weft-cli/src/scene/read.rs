@@ -31,21 +31,21 @@ impl<'d> Context<'d> {
         self.reader.sections(self.root, key, key)
     }
 
-    pub fn optional<T>(
+    pub fn optional<'s, T>(
         &mut self,
-        s: &Section<'d>,
+        s: &Section<'s>,
         key: &str,
-        read: impl FnOnce(&Formulas, &'d Node) -> Read<T>,
+        read: impl FnOnce(&Formulas, &'s Node) -> Read<T>,
     ) -> Option<T> {
         let formulas = &self.formulas;
         self.reader.optional(s, key, |node| read(formulas, node))
     }
 
-    pub fn required<T>(
+    pub fn required<'s, T>(
         &mut self,
-        s: &Section<'d>,
+        s: &Section<'s>,
         key: &str,
-        read: impl FnOnce(&Formulas, &'d Node) -> Read<T>,
+        read: impl FnOnce(&Formulas, &'s Node) -> Read<T>,
     ) -> Option<T> {
         let formulas = &self.formulas;
         self.reader.required(s, key, |node| read(formulas, node))
@@ -88,7 +88,7 @@ pub(super) fn index_of(
 }
 
 /// A box by two corners, the second above the first.
-pub(super) fn corners<'d>(c: &mut Context<'d>, s: &Section<'d>) -> Option<([f64; 3], [f64; 3])> {
+pub(super) fn corners(c: &mut Context, s: &Section) -> Option<([f64; 3], [f64; 3])> {
     let lower = c.required(s, "lower", Formulas::vector::<3>);
     let upper = c.required(s, "upper", |f, node| {
         let upper = f.vector::<3>(node)?;

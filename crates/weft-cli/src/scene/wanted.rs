@@ -224,7 +224,7 @@ pub(super) fn output(c: &mut Context) -> Output {
     output
 }
 
-fn picture<'d>(c: &mut Context<'d>, output: &Section<'d>) -> Option<Picture> {
+fn picture(c: &mut Context, output: &Section) -> Option<Picture> {
     let r = &mut c.reader;
     let empty = Table::default();
     let s = picture_section(r, output, &empty)?;

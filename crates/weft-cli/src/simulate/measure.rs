@@ -3,6 +3,7 @@
 use super::State;
 use crate::scene::{Quantity, QuantityKind};
 use crate::summary::ReportValue;
+use weft_mpm::collider::{Colliders, Motion};
 use weft_mpm::{ACTIVE, Config};
 
 /// Sums of what a step conserves.
@@ -17,42 +18,64 @@ pub(super) struct Balance {
 }
 
 impl Balance {
-    /// Of the particles that take part.
+    /// Of the particles that take part and the bodies that yield to them.
     pub fn of(state: &State, config: &Config) -> Balance {
         let mut sum = Balance::default();
         let p = &state.particles;
         for i in 0..p.len() {
-            if p.flags[i] & ACTIVE == 0 {
-                continue;
+            if p.flags[i] & ACTIVE != 0 {
+                let v = p.velocity[i].map(f64::from);
+                sum.add(f64::from(p.mass[i]), v, gravity(config, p.world[i]));
             }
-            let m = f64::from(p.mass[i]);
-            let v = p.velocity[i].map(f64::from);
-            let g = gravity(config, p.world[i]);
-            let mut square = 0.0;
-            for d in 0..3 {
-                sum.momentum[d] += m * v[d];
-                sum.weight[d] += m * g[d];
-                square += v[d] * v[d];
+        }
+        for body in 0..state.colliders.body_count() {
+            if let Some(mass) = yielding_mass(&state.colliders, body) {
+                let (v, _) = state.colliders.velocity(body).unwrap_or_default();
+                sum.add(mass, v, gravity(config, 0));
             }
-            sum.size += m * square.sqrt();
         }
         sum
     }
 
-    /// Error of the balance over a step of `dt` to a later state, relative to the sizes of its
-    /// parts: momentum, gravity's impulse, `impulses` on colliders.
-    pub fn error(&self, later: &Balance, dt: f64, impulses: &[[f64; 3]]) -> f64 {
-        let mut error = 0.0;
-        let mut size = self.size.max(later.size);
+    fn add(&mut self, mass: f64, velocity: [f64; 3], gravity: [f64; 3]) {
         for d in 0..3 {
-            let given: f64 = impulses.iter().map(|j| j[d]).sum();
-            let change = later.momentum[d] - self.momentum[d];
-            error += (change - dt * self.weight[d] + given).powi(2);
+            self.momentum[d] += mass * velocity[d];
+            self.weight[d] += mass * gravity[d];
         }
-        let length = |v: &[f64; 3]| v.iter().map(|c| c * c).sum::<f64>().sqrt();
-        size += dt * length(&self.weight) + impulses.iter().map(length).sum::<f64>();
-        if size > 0.0 { error.sqrt() / size } else { 0.0 }
+        self.size += mass * length(&velocity);
     }
+
+    /// Error of the balance over a step of `dt` to a later `state`, relative to the sizes of its
+    /// parts: momentum, gravity's impulse, impulses on colliders.
+    pub fn error(&self, later: &Balance, dt: f64, state: &State) -> f64 {
+        let mut change = [0, 1, 2].map(|d| {
+            let gained = later.momentum[d] - self.momentum[d];
+            gained - dt * self.weight[d]
+        });
+        let mut size = self.size.max(later.size) + dt * length(&self.weight);
+        for (impulse, &body) in state.impulses.iter().zip(&state.bodies) {
+            size += length(impulse);
+            // What a body gains is in its momentum.
+            if yielding_mass(&state.colliders, body).is_none() {
+                (0..3).for_each(|d| change[d] += impulse[d]);
+            }
+        }
+        if size > 0.0 {
+            length(&change) / size
+        } else {
+            0.0
+        }
+    }
+}
+
+fn length(v: &[f64; 3]) -> f64 {
+    v.iter().map(|c| c * c).sum::<f64>().sqrt()
+}
+
+/// Mass of a body whose velocity impulses change.
+fn yielding_mass(colliders: &Colliders, body: usize) -> Option<f64> {
+    let inverse = colliders.inverse_mass(body);
+    (colliders.motion(body) == Some(Motion::Dynamic) && inverse > 0.0).then(|| 1.0 / inverse)
 }
 
 /// Gravity of a world; the last entry serves all further ones.

@@ -370,7 +370,10 @@ fn advance(scene: &Scene, state: &mut State, solver: &mut Solver) -> anyhow::Res
         }
     }
     let after = Balance::of(state, &scene.config);
-    state.balance = state.balance.max(before.error(&after, dt, &state.impulses));
+    let error = before.error(&after, dt, state);
+    if error > state.balance || error.is_nan() {
+        state.balance = error;
+    }
     let parts = scene.rigid_substeps;
     for (body, pose) in state.before.iter_mut().enumerate() {
         *pose = state.colliders.pose(body).unwrap_or_default();

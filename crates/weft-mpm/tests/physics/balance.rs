@@ -154,3 +154,42 @@ fn a_spinning_cube_keeps_its_angular_momentum() {
     assert!(pic > 10.0 * apic.abs(), "{pic} {apic}");
     assert!(energy < 1.001 && pic_energy < 1.001);
 }
+
+/// What prescribed motion presses against a floor has no limit; material in its place a step later
+/// must not get any of it.
+#[test]
+fn pressing_kinematic_particles_leave_nothing_behind() {
+    let config = Config::default();
+    let (h, dt) = (config.voxel_size, 0.01);
+    for strain_basis in STRAINS {
+        let config = Config {
+            strain_basis,
+            air_drag: 0.0,
+            ..config.clone()
+        };
+        let floor = [([0.0; 3], [0.0, 0.0, 1.0], 0.5)];
+        let mut particles = block([0.0; 3], [2, 2, 1], h, 2, 0.0);
+        let pressing = particles.len();
+        particles.append(block([0.0; 3], [2, 2, 2], h, 2, 1000.0));
+        particles.flags[pressing..].fill(0);
+        let (start, driven) = (particles.position.clone(), [3.0, 1.0, -5.0]);
+        particles.velocity[..pressing].fill(driven);
+        let colliders = planes(&config, &floor);
+        let mut scene = Scene::new(&config, &[Material::default()], particles, colliders);
+        for _ in 0..5 {
+            scene.step(dt);
+            for v in &scene.particles.velocity[..pressing] {
+                assert!((0..3).all(|d| (v[d] - driven[d]).abs() < 1e-5), "{v:?}");
+            }
+            scene.particles.velocity[..pressing].fill(driven);
+            scene.particles.position.copy_from_slice(&start);
+        }
+        scene.particles.flags[..pressing].fill(0);
+        scene.particles.flags[pressing..].fill(1);
+        scene.step(dt);
+        let rest = &scene.particles.velocity[pressing..];
+        let most = rest.iter().flatten().fold(0.0f32, |m, v| m.max(v.abs()));
+        // At most what gravity gives in the step.
+        assert!(most < 0.1, "{strain_basis:?}: {most} m/s");
+    }
+}

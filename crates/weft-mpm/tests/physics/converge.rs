@@ -1,7 +1,9 @@
 //! The solver itself: sweeps, threads and first guesses.
 
-use crate::scene::{Scene, block, planes};
-use weft_mpm::{Config, Material, Particles, RheologyKind, Stage, StrainBasis, WarmStart};
+use crate::scene::{Scene, block, elastic, nothing, planes};
+use weft_mpm::{
+    Config, LinearKind, Material, Particles, RheologyKind, Stage, StrainBasis, WarmStart,
+};
 
 /// A heap of sand that falls apart on a floor.
 fn heap(config: &Config) -> Scene {
@@ -156,5 +158,54 @@ fn kinds_of_sweeps_agree() {
         let off = difference(&found.particles, &exact.particles);
         println!("{kind:?}: {sweeps} sweeps, {off:.1e} m/s off");
         assert!(off < 1e-3, "{kind:?}: {off}");
+    }
+}
+
+/// 25.13: linear solvers and all sweeps find the same, for a solid that does not yield.
+#[test]
+fn linear_solvers_agree_with_sweeps() {
+    for strain_basis in [StrainBasis::P0, StrainBasis::P1d, StrainBasis::Q1] {
+        let run = |stage| {
+            let config = Config {
+                solver: vec![stage],
+                strain_basis,
+                max_iterations: 3000,
+                tolerance: 1e-8,
+                gravity: vec![[0.0; 3]],
+                ..config()
+            };
+            let mut particles = block([0.0; 3], [4, 3, 2], 0.1, 2, 1000.0);
+            for p in 0..particles.len() {
+                let [x, y, z] = particles.position[p];
+                particles.velocity[p] = [y * z, x * x, -x * y].map(|v| v as f32);
+            }
+            let material = elastic(1e6, 0.3);
+            let mut scene = Scene::new(&config, &[material], particles, nothing(&config));
+            let mut iterations = 0;
+            for _ in 0..5 {
+                let report = scene.step(0.005);
+                iterations += report.sweeps + report.linear_iterations;
+            }
+            (scene.particles, iterations)
+        };
+        let (exact, sweeps) = run(Stage::Rheology(RheologyKind::GaussSeidel));
+        let rest = block([0.0; 3], [4, 3, 2], 0.1, 2, 1000.0);
+        let speed = difference(&exact, &rest);
+        for stage in [
+            Stage::Linear(LinearKind::Cg),
+            Stage::Linear(LinearKind::Cr),
+            Stage::Linear(LinearKind::Gmres),
+            Stage::Rheology(RheologyKind::Batched),
+            Stage::Rheology(RheologyKind::Jacobi),
+        ] {
+            let (found, iterations) = run(stage);
+            let off = difference(&found, &exact);
+            println!(
+                "{strain_basis:?} {stage:?}: {iterations}, sweeps {sweeps}; {off:.1e} of {speed:.1e} m/s off"
+            );
+            // Ten tolerances of strain a step, across a cell.
+            let limit = 10.0 * 1e-8 * 0.1 / 0.005;
+            assert!(off < limit, "{strain_basis:?} {stage:?}: {off} {limit}");
+        }
     }
 }

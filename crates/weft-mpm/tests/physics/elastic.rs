@@ -2,8 +2,8 @@
 
 use crate::scene::{Draws, Scene, block, elastic, nothing};
 use weft_mpm::{
-    Config, GridKind, Integration, Material, Particles, StrainBasis, Transfer, VelocityBasis,
-    WarmStart,
+    Config, GridKind, Integration, LinearKind, Material, Particles, Stage, StrainBasis, Transfer,
+    VelocityBasis, WarmStart,
 };
 
 fn config(h: f64) -> Config {
@@ -38,7 +38,6 @@ fn symmetric(a: [[f64; 3]; 3]) -> [[f64; 3]; 3] {
 /// field about the cell's middle. With nodes of mass ρh³/8 at ±h/2 the equation of motion of the
 /// field's gradient g is ρh²/4 dg/dt = -σ: the force on a face is σh².
 #[test]
-#[ignore = "open: not met yet, cause unknown"]
 fn a_single_cell_is_as_stiff_as_declared() {
     let (h, density, dt) = (0.2, 500.0, 1e-3);
     let mut draws = Draws::new(5);
@@ -53,9 +52,9 @@ fn a_single_cell_is_as_stiff_as_declared() {
                 // Axial, then shear, then any gradient.
                 let start: [[f64; 3]; 3] = std::array::from_fn(|i| {
                     std::array::from_fn(|j| match mode {
-                        0..3 if i == j && i == mode => 0.1,
-                        3..6 if i == (mode + 1) % 3 && j == (mode + 2) % 3 => 0.1,
-                        6.. => 0.2 * (draws.draw() - 0.5),
+                        0..3 if i == j && i == mode => 0.3,
+                        3..6 if i == (mode + 1) % 3 && j == (mode + 2) % 3 => 0.3,
+                        6.. => 0.6 * (draws.draw() - 0.5),
                         _ => 0.0,
                     })
                 });
@@ -98,6 +97,12 @@ fn a_single_cell_is_as_stiff_as_declared() {
                     for i in 0..3 {
                         for j in 0..3 {
                             rest[i][j] -= c * old[i][j];
+                            // Particles have moved with their velocity: a node gets (v·∇)v of its
+                            // own, at a quarter of its arm.
+                            if step > 0 {
+                                let carried = |k: usize| g[i][k] * g[k][j];
+                                rest[i][j] -= 0.25 * dt * (carried(0) + carried(1) + carried(2));
+                            }
                         }
                     }
                     let sym = symmetric(rest);
@@ -115,8 +120,8 @@ fn a_single_cell_is_as_stiff_as_declared() {
                     }
                     scene.step(dt);
                     let found = found_force(&scene, g);
-                    // Later, strain of 1e-4 is the difference of a deformation to 1.
-                    let accepted = if step == 0 { 1e-4 } else { 2e-3 };
+                    // Later, strain of 3e-4 is the difference of a deformation to 1.
+                    let accepted = if step == 0 { 1e-4 } else { 1e-3 };
                     let size =
                         |a: [[f64; 3]; 3]| a.iter().flatten().fold(0.0f64, |m, x| m.max(x.abs()));
                     let exact: [[f64; 3]; 3] = std::array::from_fn(|i| {
@@ -297,13 +302,13 @@ fn the_legacy_switch_makes_a_bar_swing_slower_by_root_two() {
 
 const CANTILEVER: [f64; 2] = [4.0, 1.0];
 
-/// A slice of a cantilever in x, 4 m long and 1 m high, `cells` through the height, clamped at
-/// x = 0, and the number of particles that move.
-fn cantilever(cells: usize, config: &Config) -> (Scene, usize) {
+/// A cantilever in x, 4 m long and 1 m high, `cells` through the height and `wide` across, clamped
+/// at x = 0, and the number of particles that move.
+fn cantilever(cells: usize, wide: usize, config: &Config) -> (Scene, usize) {
     let h = config.voxel_size;
-    let mut particles = block([0.0; 3], [4 * cells, 1, cells], h, 2, 1000.0);
+    let mut particles = block([0.0; 3], [4 * cells, wide, cells], h, 2, 1000.0);
     let moving = particles.len();
-    particles.append(block([-h, 0.0, 0.0], [1, 1, cells], h, 2, 0.0));
+    particles.append(block([-h, 0.0, 0.0], [1, wide, cells], h, 2, 0.0));
     let material = elastic(1e8, 0.3);
     let scene = Scene::new(config, &[material], particles, nothing(config));
     (scene, moving)
@@ -321,13 +326,13 @@ fn cantilever_config(cells: usize, strain_basis: StrainBasis) -> Config {
 
 /// 25.5: how far the end sinks under the weight, over that of a shear beam,
 /// 1.5 ρ g L⁴/(E h²) + ρ g L²/(2 κ G).
-fn sag(cells: usize, strain_basis: StrainBasis) -> f64 {
+fn sag(cells: usize, wide: usize, config: &Config) -> f64 {
     let g = 1.0;
     let config = Config {
         gravity: vec![[0.0, 0.0, -g as f32]],
-        ..cantilever_config(cells, strain_basis)
+        ..config.clone()
     };
-    let (mut scene, moving) = cantilever(cells, &config);
+    let (mut scene, moving) = cantilever(cells, wide, &config);
     let start = scene.particles.position.clone();
     // Sixteen steps a period: the scheme damps the motion by three in each.
     for _ in 0..80 {
@@ -351,7 +356,7 @@ fn sag(cells: usize, strain_basis: StrainBasis) -> f64 {
 /// 25.5: the first frequency, Hz.
 fn frequency(cells: usize, strain_basis: StrainBasis) -> f64 {
     let config = cantilever_config(cells, strain_basis);
-    let (mut scene, moving) = cantilever(cells, &config);
+    let (mut scene, moving) = cantilever(cells, 1, &config);
     // The static shape under an even load is close to the first mode.
     let length = CANTILEVER[0];
     for p in 0..moving {
@@ -385,26 +390,34 @@ fn frequency(cells: usize, strain_basis: StrainBasis) -> f64 {
     turn.tan() / (std::f64::consts::TAU * dt)
 }
 
-/// 25.5. Constant strain locks in bending, and linear strain does not.
+/// 25.5, with linear strain.
 #[test]
-#[ignore = "open: not met yet, cause unknown"]
 fn a_cantilever_bends_as_a_shear_beam() {
-    for (strain_basis, cells, accepted) in [
-        (StrainBasis::P1d, 4, 0.95..1.05),
-        (StrainBasis::Q1d, 4, 0.95..1.05),
-        // Locks: recorded, and at least no softer than the beam.
-        (StrainBasis::P0, 4, 0.5..1.02),
-    ] {
-        let found = sag(cells, strain_basis);
-        println!("cantilever, {strain_basis:?}, {cells} cells: sag {found:.4} of the beam's");
-        assert!(accepted.contains(&found), "{strain_basis:?}: {found}");
-    }
     for strain_basis in [StrainBasis::P1d, StrainBasis::Q1d] {
+        let found = sag(4, 1, &cantilever_config(4, strain_basis));
+        println!("cantilever, {strain_basis:?}, 4 cells: sag {found:.4} of the beam's");
+        assert!((found - 1.0).abs() < 0.05, "{strain_basis:?}: {found}");
         let found = frequency(8, strain_basis);
-        println!("cantilever, {strain_basis:?}: {found:.3} Hz (3.07)");
+        println!("cantilever, {strain_basis:?}, 8 cells: {found:.3} Hz (3.07)");
         assert!(
             (found / 3.07 - 1.0).abs() < 0.05,
             "{strain_basis:?}: {found}"
         );
     }
+}
+
+/// 25.5. Constant strain is that of one point in a cell. It does not lock: linear strain across n
+/// cells has 1 - 1/n² of its energy, and a beam bends by the inverse of that more. Modes of a cell
+/// without strain at its middle have no stiffness, so that a beam of a single cell's width gives
+/// way sideways: it takes several.
+#[test]
+fn a_cantilever_of_constant_strain_is_softer_by_its_cells() {
+    let config = Config {
+        solver: vec![Stage::Linear(LinearKind::Cg)],
+        ..cantilever_config(4, StrainBasis::P0)
+    };
+    let found = sag(4, 4, &config);
+    println!("cantilever, P0, 4 × 4 cells: sag {found:.4} of the beam's");
+    let cells = found * (1.0 - 1.0 / 16.0);
+    assert!((cells - 1.0).abs() < 0.05, "{found}");
 }

@@ -1,7 +1,11 @@
 //! Input at and beyond the edge: a clear error or a right answer.
 
-use crate::scene::{block, nothing};
-use weft_mpm::{Config, Material, MpmError, Particles, Solver};
+use crate::elastic::STRAINS;
+use crate::scene::{block, nothing, planes};
+use weft_mpm::{
+    Config, Integration, LinearKind, Material, MpmError, Particles, RheologyKind, Solver, Stage,
+    VelocityBasis,
+};
 
 fn solver(config: &Config, particles: &Particles) -> Solver {
     let materials = vec![Material::default()];
@@ -232,5 +236,266 @@ fn particles_that_leave_a_fixed_grid_are_counted() {
     for p in 0..particles.len() {
         assert!((-0.3..-0.1).contains(&particles.position[p][2]));
         assert_eq!(particles.velocity[p], [0.0; 3]);
+    }
+}
+
+/// Every strain basis × velocity basis × solver.
+fn kinds() -> Vec<Config> {
+    use RheologyKind::{Batched, GaussSeidel, Jacobi};
+    let solvers = [
+        vec![Stage::Rheology(GaussSeidel)],
+        vec![Stage::Rheology(Batched)],
+        vec![Stage::Rheology(Jacobi)],
+        vec![Stage::Linear(LinearKind::Cg), Stage::Rheology(GaussSeidel)],
+        vec![
+            Stage::Linear(LinearKind::Cr),
+            Stage::Rheology(Jacobi),
+            Stage::Rheology(Batched),
+        ],
+        vec![Stage::Linear(LinearKind::Gmres), Stage::Rheology(Jacobi)],
+    ];
+    let mut all = Vec::new();
+    for velocity_basis in [VelocityBasis::Q1, VelocityBasis::B2, VelocityBasis::B3] {
+        for strain_basis in STRAINS {
+            for (i, solver) in solvers.iter().enumerate() {
+                all.push(Config {
+                    velocity_basis,
+                    strain_basis,
+                    solver: solver.clone(),
+                    max_iterations: 10,
+                    integration: [Integration::Pic, Integration::Gimp][i % 2],
+                    ..Config::default()
+                });
+            }
+        }
+    }
+    all
+}
+
+/// Sand without cohesion, and a material with all that there is.
+fn both_materials() -> [Material; 2] {
+    let all = Material {
+        young_modulus: 1e6,
+        damping: 0.01,
+        yield_pressure: 1e5,
+        tensile_yield_ratio: 0.1,
+        yield_stress: 100.0,
+        viscosity: 10.0,
+        hardening: 2.0,
+        dilatancy: 0.5,
+        ..Material::default()
+    };
+    [Material::default(), all]
+}
+
+/// Three steps on a floor: finite numbers in all that take part, or an error that says something
+/// and leaves the particles alone. Whether they went through.
+#[track_caller]
+fn survives(config: &Config, material: Material, mut particles: Particles, dt: f64) -> bool {
+    let what = || {
+        format!(
+            "{:?} {:?} {:?}, dt {dt}, gravity {:?}, {material:?}",
+            config.velocity_basis, config.strain_basis, config.solver, config.gravity
+        )
+    };
+    let floor = [([0.0, 0.0, -0.02], [0.0, 0.0, 1.0], 0.5)];
+    let mut colliders = planes(config, &floor);
+    let mut solver = match Solver::new(config.clone(), vec![material], &particles, &colliders) {
+        Ok(solver) => solver,
+        Err(error) => {
+            assert!(error.to_string().len() > 10, "{}: {error}", what());
+            return false;
+        }
+    };
+    for step in 0..3 {
+        let before = particles.clone();
+        if let Err(error) = solver.step(&mut particles, &mut colliders, dt) {
+            assert!(error.to_string().len() > 10, "{}: {error}", what());
+            assert!(same(&particles, &before), "{}: {error}", what());
+            return false;
+        }
+        for p in 0..particles.len() {
+            if particles.position[p].iter().any(|x| !x.is_finite()) {
+                continue;
+            }
+            let values = [
+                &particles.velocity[p][..],
+                particles.gradient[p].as_flattened(),
+                particles.elastic[p].as_flattened(),
+                &particles.stress[p][..],
+                &[particles.plastic_volume[p]],
+            ];
+            assert!(
+                values.iter().all(|v| v.iter().all(|x| x.is_finite())),
+                "{}: particle {p} after step {step}: {values:?}",
+                what()
+            );
+        }
+    }
+    true
+}
+
+/// Equal, with NaN equal to itself.
+fn same(a: &Particles, b: &Particles) -> bool {
+    format!("{a:?}") == format!("{b:?}")
+}
+
+fn small_block() -> Particles {
+    let mut particles = block([0.0; 3], [2, 1, 2], 0.1, 2, 1000.0);
+    particles.plastic_volume.fill(0.9);
+    for (p, velocity) in particles.velocity.iter_mut().enumerate() {
+        *velocity = [0.1 * p as f32 - 1.0, 0.3, -1.0];
+    }
+    particles
+}
+
+/// Every `part`th of the cases that are numbered by it: so that each case meets several kinds, each
+/// kind several cases, and the sweep takes seconds.
+struct Turns {
+    part: usize,
+    next: usize,
+}
+
+impl Turns {
+    fn now(&mut self) -> bool {
+        self.next += 1;
+        self.next.is_multiple_of(self.part)
+    }
+}
+
+#[test]
+fn absurd_materials() {
+    // No divisor of the 96 values.
+    let mut turns = Turns { part: 7, next: 0 };
+    for config in kinds() {
+        for material in both_materials() {
+            assert!(survives(&config, material, small_block(), 0.01));
+            for name in Material::NAMES {
+                for value in [
+                    f32::NAN,
+                    f32::INFINITY,
+                    -1.0,
+                    0.0,
+                    f32::MAX,
+                    1e38,
+                    1e-38,
+                    1e-45,
+                ] {
+                    let mut absurd = material;
+                    *absurd.value_mut(name).unwrap() = value;
+                    if turns.now() {
+                        survives(&config, absurd, small_block(), 0.01);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn absurd_particles() {
+    type Change<'a> = &'a dyn Fn(&mut Particles);
+    let changes: [Change; 30] = [
+        &|p| _ = p.retain(|_, _| false),
+        &|p| _ = p.retain(|_, i| i == 0),
+        &|p| p.position.fill([0.01, 0.02, 0.03]),
+        &|p| p.position.fill([0.0; 3]),
+        &|p| p.position.fill([0.05; 3]),
+        &|p| p.position[1] = [f64::NAN; 3],
+        &|p| p.position[1][0] = f64::INFINITY,
+        &|p| p.position[1][0] = 1e5,
+        &|p| p.position[1][0] = 1e6,
+        &|p| p.position[1][0] = f64::MAX,
+        &|p| p.velocity[1][2] = f32::NAN,
+        &|p| p.velocity[1][2] = f32::NEG_INFINITY,
+        &|p| p.velocity[1][2] = 1e30,
+        &|p| p.velocity[1][2] = f32::MAX,
+        &|p| p.gradient[1][2][0] = f32::NAN,
+        &|p| p.gradient[1][2][0] = 1e38,
+        &|p| p.elastic[1][2][0] = f32::NAN,
+        &|p| p.elastic[1] = [[0.0; 3]; 3],
+        &|p| p.elastic[1] = [[1e38; 3]; 3],
+        &|p| p.stress[1][0] = f32::NAN,
+        &|p| p.stress[1][0] = 1e38,
+        &|p| p.mass[1] = 1e38,
+        &|p| p.mass.fill(1e38),
+        &|p| p.mass.fill(1e-38),
+        &|p| p.mass.fill(0.0),
+        &|p| p.radius[1] = 1e-30,
+        &|p| p.radius[1] = 1e30,
+        &|p| p.plastic_volume.fill(1e38),
+        &|p| p.plastic_volume.fill(1e-38),
+        &|p| p.flags.fill(0),
+    ];
+    let mut turns = Turns { part: 7, next: 0 };
+    for config in kinds() {
+        for material in both_materials() {
+            for change in changes.iter().filter(|_| turns.now()) {
+                let mut particles = small_block();
+                change(&mut particles);
+                survives(&config, material, particles, 0.01);
+            }
+        }
+    }
+}
+
+#[test]
+fn absurd_steps_and_gravity() {
+    let mut turns = Turns { part: 5, next: 0 };
+    for config in kinds() {
+        for material in both_materials() {
+            for dt in [
+                0.0,
+                -0.0,
+                -1.0,
+                f64::NAN,
+                1e-300,
+                1e-45,
+                1e-38,
+                1e-30,
+                1e-10,
+                1.0,
+                1e10,
+                1e30,
+                1e38,
+            ] {
+                if turns.now() {
+                    survives(&config, material, small_block(), dt);
+                }
+            }
+            for g in [f32::NAN, f32::INFINITY, 1e10, 1e30, f32::MAX, 1e-38] {
+                let config = Config {
+                    gravity: vec![[g, 0.0, -g]],
+                    ..config.clone()
+                };
+                if turns.now() {
+                    survives(&config, material, small_block(), 0.01);
+                }
+            }
+            for air_drag in [0.0, 1e-38, 1e30, f32::MAX] {
+                let config = Config {
+                    air_drag,
+                    ..config.clone()
+                };
+                if turns.now() {
+                    survives(&config, material, small_block(), 0.01);
+                }
+            }
+            for voxel_size in [1e-300, 1e-30, 1e-5, 1e5, 1e30, 1e300] {
+                let config = Config {
+                    voxel_size,
+                    ..config.clone()
+                };
+                if nothing(&Config::default())
+                    .clone()
+                    .set_voxel_size(voxel_size)
+                    .is_ok()
+                {
+                    if turns.now() {
+                        survives(&config, material, small_block(), 0.01);
+                    }
+                }
+            }
+        }
     }
 }
