@@ -1,5 +1,6 @@
 //! Particles sorted by cell: the quadrature points of a step.
 
+use crate::bytes::{Bytes, sum_of_bytes};
 use crate::grid::{Cells, INSET, NONE, invert, world_of};
 use crate::{ACTIVE, Integration, MpmError, Particles};
 use rayon::prelude::*;
@@ -31,6 +32,36 @@ pub(crate) struct Bins {
     found: Vec<Found>,
     key: Vec<u32>,
     order: Vec<u32>,
+}
+
+impl Bytes for Bins {
+    fn bytes(&self) -> usize {
+        let Self {
+            first,
+            particle,
+            xi,
+            weight,
+            of_particle,
+            cell,
+            found,
+            key,
+            order,
+            most: _,
+            binned: _,
+            dropped: _,
+        } = self;
+        sum_of_bytes!(
+            first,
+            particle,
+            xi,
+            weight,
+            of_particle,
+            cell,
+            found,
+            key,
+            order
+        )
+    }
 }
 
 #[derive(Clone, Copy, Debug)]

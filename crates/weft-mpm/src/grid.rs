@@ -3,6 +3,7 @@
 //! Cells are those of a [`VoxelGrid`]. A set of nodes is the voxel grid of the lattice points that
 //! the cells' stencils reach, so it is numbered along the same curve and rebuilt in place.
 
+use crate::bytes::{Bytes, sum_of_bytes};
 use crate::{Config, GridKind, MpmError, Particles};
 use rayon::prelude::*;
 use weft::geometry::{VoxelCapacity, VoxelGrid, VoxelMap};
@@ -38,6 +39,36 @@ pub(crate) struct Cells {
     /// What the cells of each world were moved by.
     pub shifts: Vec<[i32; 3]>,
     pub size: f64,
+}
+
+impl Bytes for Cells {
+    fn bytes(&self) -> usize {
+        let Self {
+            occupied,
+            padded,
+            fixed,
+            points,
+            mask,
+            coordinates,
+            world,
+            shifts,
+            map: _,
+            worlds: _,
+            padding: _,
+            capacity: _,
+            size: _,
+        } = self;
+        sum_of_bytes!(
+            occupied,
+            padded,
+            fixed,
+            points,
+            mask,
+            coordinates,
+            world,
+            shifts
+        )
+    }
 }
 
 impl Cells {
@@ -371,6 +402,18 @@ pub(crate) struct Remembered {
     shifts: Vec<Option<[i32; 3]>>,
 }
 
+impl Bytes for Remembered {
+    fn bytes(&self) -> usize {
+        let Self {
+            grid,
+            points,
+            shifts,
+            empty: _,
+        } = self;
+        sum_of_bytes!(grid, points, shifts)
+    }
+}
+
 impl Remembered {
     /// Remembers points; their numbers are those in the list, which is in the order of a voxel grid.
     pub fn keep(&mut self, coordinates: &[[i32; 3]], shifts: &[[i32; 3]]) -> Result<(), MpmError> {
@@ -458,6 +501,22 @@ pub(crate) struct NodeSet {
     /// Places in `of_cell` of each node: `around[first[node]..first[node + 1]]`, ascending.
     pub first: Vec<u32>,
     pub around: Vec<u32>,
+}
+
+impl Bytes for NodeSet {
+    fn bytes(&self) -> usize {
+        let Self {
+            stencil,
+            grid,
+            points,
+            coordinates,
+            of_cell,
+            first,
+            around,
+            factor: _,
+        } = self;
+        sum_of_bytes!(stencil, grid, points, coordinates, of_cell, first, around)
+    }
 }
 
 impl NodeSet {

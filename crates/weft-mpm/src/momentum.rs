@@ -1,6 +1,7 @@
 //! Particles to grid: mass and momentum, and averages of what particles carry.
 
 use crate::bins::Bins;
+use crate::bytes::{Bytes, sum_of_bytes};
 use crate::config::VelocityBasis;
 use crate::grid::{Cells, NodeSet};
 use crate::shape::{Group, places, shapes};
@@ -21,6 +22,13 @@ pub(crate) struct Sums {
     of_cell: Vec<[f32; 8]>,
     /// Four quantities of each node.
     pub of_node: Vec<[f32; 4]>,
+}
+
+impl Bytes for Sums {
+    fn bytes(&self) -> usize {
+        let Self { of_cell, of_node } = self;
+        sum_of_bytes!(of_cell, of_node)
+    }
 }
 
 /// What a sum needs of a particle: a constant and a linear part of four quantities, in reference

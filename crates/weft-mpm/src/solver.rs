@@ -1,6 +1,7 @@
 //! The step: from particles to the grid, an implicit solve, and back.
 
 use crate::bins::Bins;
+use crate::bytes::sum_of_bytes;
 use crate::collider::Colliders;
 use crate::config::{Config, GridKind, RheologyKind, Stage, StrainBasis, VelocityBasis, WarmStart};
 use crate::grid::{Cells, NodeSet, Remembered};
@@ -228,6 +229,72 @@ impl Solver {
     /// The materials.
     pub fn materials(&self) -> &[Material] {
         &self.materials
+    }
+
+    /// Bytes of all arrays that it keeps, with room for later; those of sparse grids are reckoned
+    /// from their numbers of cells.
+    pub fn bytes(&self) -> usize {
+        let Self {
+            config,
+            materials,
+            elastic_materials,
+            stages,
+            cells,
+            bins,
+            set,
+            vertices,
+            rows,
+            raster,
+            sums,
+            nodes,
+            average,
+            rheology,
+            plastic_modes,
+            elastic_modes,
+            critical,
+            plastic,
+            elastic,
+            stress,
+            guess,
+            last_sites,
+            last_stress,
+            last_samples,
+            impulses,
+            last_impulses,
+            traits: _,
+            level: _,
+            worlds: _,
+            fresh: _,
+        } = self;
+        sum_of_bytes!(
+            &config.solver,
+            &config.gravity,
+            materials,
+            elastic_materials,
+            stages,
+            cells,
+            bins,
+            set,
+            vertices,
+            rows,
+            raster,
+            sums,
+            nodes,
+            average,
+            rheology,
+            plastic_modes,
+            elastic_modes,
+            critical,
+            plastic,
+            elastic,
+            stress,
+            guess,
+            last_sites,
+            last_stress,
+            last_samples,
+            impulses,
+            last_impulses
+        )
     }
 
     pub(crate) fn warm_start(&self) -> WarmStart {

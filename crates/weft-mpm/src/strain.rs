@@ -1,6 +1,7 @@
 //! Strain rows: the operator from velocity to strain, yield limits, elasticity, first guesses.
 
 use crate::bins::Bins;
+use crate::bytes::{Bytes, sum_of_bytes};
 use crate::config::StrainBasis;
 use crate::eigen::{log_stretch, symmetric};
 use crate::grid::{Cells, NONE, NodeSet};
@@ -88,6 +89,44 @@ pub(crate) struct StrainRows {
     /// Places of each node in the cells around, for continuous strain.
     first: Vec<u32>,
     around: Vec<u32>,
+}
+
+impl Bytes for StrainRows {
+    fn bytes(&self) -> usize {
+        let Self {
+            sites,
+            place,
+            site_at,
+            rotation,
+            couplings,
+            dofs,
+            of_particle,
+            material_volume,
+            column_of,
+            local,
+            local_b,
+            first,
+            around,
+            basis: _,
+            rows_of_cell: _,
+            dof_count: _,
+        } = self;
+        sum_of_bytes!(
+            sites,
+            place,
+            site_at,
+            rotation,
+            couplings,
+            dofs,
+            of_particle,
+            material_volume,
+            column_of,
+            local,
+            local_b,
+            first,
+            around
+        )
+    }
 }
 
 impl StrainRows {
