@@ -89,6 +89,8 @@ pub(crate) struct StrainRows {
     /// Places of each node in the cells around, for continuous strain.
     first: Vec<u32>,
     around: Vec<u32>,
+    /// Yield parameters of the materials.
+    yields: Vec<[f32; 6]>,
 }
 
 impl Bytes for StrainRows {
@@ -107,6 +109,7 @@ impl Bytes for StrainRows {
             local_b,
             first,
             around,
+            yields,
             basis: _,
             rows_of_cell: _,
             dof_count: _,
@@ -124,7 +127,8 @@ impl Bytes for StrainRows {
             local,
             local_b,
             first,
-            around
+            around,
+            yields
         )
     }
 }
@@ -305,7 +309,10 @@ impl StrainRows {
                 }
             }
         }
-        let yields = Yields::new(inputs);
+        let mut yields = std::mem::take(&mut self.yields);
+        yields.clear();
+        let full = |m: &Material| yield_parameters(m, 1.0, inputs.dt);
+        yields.extend(inputs.materials.iter().map(full));
         let groups = inputs.nodes.slots() / 8;
         match (self.basis, groups) {
             (StrainBasis::P0, 1) => self.cell_rows::<1, 1>(inputs, &yields),
@@ -319,6 +326,7 @@ impl StrainRows {
             (StrainBasis::Particle(_), 1) => self.particle_rows::<1>(inputs, &yields),
             (StrainBasis::Particle(_), _) => self.particle_rows::<8>(inputs, &yields),
         }
+        self.yields = yields;
         if inputs.elastic.is_some() {
             std::mem::swap(&mut self.sites.compliance, &mut self.couplings);
         }
@@ -599,22 +607,11 @@ fn blocks<'a>(
     )
 }
 
-/// Yield parameters of the materials at full strength, spec order:
+/// Yield parameters of the materials at full strength, as [`yield_parameters`] gives them.
+type Yields = [[f32; 6]];
+
+/// Yield parameters of a material with its strength scaled by `factor`:
 /// [p_max, tension, cohesion, friction p_y] in the units of the tensor map, dilatancy, η/dt.
-struct Yields {
-    of: Vec<[f32; 6]>,
-}
-
-impl Yields {
-    fn new(inputs: &Inputs) -> Yields {
-        let of = |m: &Material| yield_parameters(m, 1.0, inputs.dt);
-        Yields {
-            of: inputs.materials.iter().map(of).collect(),
-        }
-    }
-}
-
-/// Yield parameters of a material with its strength scaled by `factor`.
 pub(crate) fn yield_parameters(m: &Material, factor: f32, dt: f32) -> [f32; 6] {
     let root = 1.5f32.sqrt();
     let p = m.yield_pressure * factor;
@@ -715,7 +712,7 @@ impl<S: Simd, const R: usize, const G: usize> CellSums<S, R, G> {
         };
         for k in 0..6 {
             let scale = if k < 4 { factor } else { 1.0 };
-            self.yields[k] += weight * scale * yields.of[material][k];
+            self.yields[k] += weight * scale * yields[material][k];
         }
         if let Some(average) = inputs.elastic {
             let slots = inputs.nodes.slots();
