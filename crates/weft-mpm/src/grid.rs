@@ -633,7 +633,7 @@ impl NodeSet {
 }
 
 /// For each of `count` values the places in `list` where it stands, ascending.
-pub(crate) fn invert(list: &[u32], count: usize, first: &mut Vec<u32>, places: &mut Vec<u32>) {
+fn invert(list: &[u32], count: usize, first: &mut Vec<u32>, places: &mut Vec<u32>) {
     first.clear();
     first.resize(count + 1, 0);
     for &v in list {

@@ -476,6 +476,31 @@ impl Solver {
         Ok(())
     }
 
+    /// Cells and sums of a step, to look at.
+    #[cfg(test)]
+    pub(crate) fn sums_for_tests<R>(
+        &mut self,
+        particles: &Particles,
+        dt: f32,
+        look: impl FnOnce(&Bins, &Cells, &NodeSet, &Sums) -> R,
+    ) -> R {
+        self.grid(particles).unwrap();
+        let (sums, nodes) = (&mut self.sums, &mut self.nodes);
+        let (level, config) = (self.level, &self.config);
+        momentum(
+            level,
+            config,
+            particles,
+            &self.bins,
+            &self.cells,
+            &self.set,
+            dt,
+            sums,
+            nodes,
+        );
+        look(&self.bins, &self.cells, &self.set, sums)
+    }
+
     /// Strain rows and the first guess of stress.
     fn strain(&mut self, particles: &Particles, dt: f32) {
         let compliant = self.traits.compliant;

@@ -25,8 +25,8 @@ enum Finder {
 }
 
 /// Bytes a triangle that a search for the nearest and a surface with its topology take, about.
-const SEARCH_BYTES: usize = 300;
-const SURFACE_BYTES: usize = 600;
+const SEARCH_BYTES: usize = 270;
+const SURFACE_BYTES: usize = 350;
 
 impl Bytes for Triangles {
     fn bytes(&self) -> usize {
