@@ -301,7 +301,7 @@ fn spline_field<S: Simd, const G: usize>(
         for i in 0..3 {
             let velocity = f32x8::load_array(simd, lanes[i]);
             for k in 0..4 {
-                sums[k][i] = velocity.mul_add(shape[k], sums[k][i]);
+                sums[k][i] += velocity * shape[k];
             }
         }
     }

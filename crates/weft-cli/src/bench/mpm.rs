@@ -34,7 +34,7 @@ pub struct SceneRate {
     pub sweeps: usize,
     /// Nanoseconds of the solve for each strain node and sweep.
     pub ns_per_node_sweep: f64,
-    /// Bytes that all arrays together grew by, a step.
+    /// Bytes that all arrays together grew by, a step; 0 while cells are such as were seen before.
     pub bytes_per_step: f64,
     /// Bytes of all arrays: particles, colliders, what the solver keeps.
     pub live_bytes: usize,
@@ -134,7 +134,7 @@ pub fn mpm() -> anyhow::Result<MpmRates> {
 
 fn measured(sizes: &Sizes) -> anyhow::Result<MpmRates> {
     let mut scenes = Ordered::default();
-    scenes.insert("asv", asv(sizes.cubes[0])?.rate([0, 10])?);
+    scenes.insert("asv", asv(sizes.cubes[0])?.rate([5, 10])?);
     for (name, h) in sizes.cells {
         scenes.insert(name, granular(h)?.rate(sizes.granular)?);
     }
