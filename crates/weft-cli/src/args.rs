@@ -116,6 +116,8 @@ pub enum Bench {
     Assembly(BenchOptions),
     /// Sparse grids from points, closest points, topology
     Geometry(BenchOptions),
+    /// Steps of material points and their parts
+    Mpm(BenchOptions),
 }
 
 /// Options of every benchmark.

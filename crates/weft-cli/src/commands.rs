@@ -39,6 +39,7 @@ pub fn dispatch(cli: Cli) -> ExitCode {
         Command::Bench(args) => match args.what {
             Bench::Assembly(options) => measure(&options, bench::assembly),
             Bench::Geometry(options) => measure(&options, bench::geometry),
+            Bench::Mpm(options) => measure(&options, bench::mpm),
         },
     };
     finish(done.map(|()| ExitCode::SUCCESS))

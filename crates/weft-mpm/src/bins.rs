@@ -1,11 +1,14 @@
 //! Particles sorted by cell: the quadrature points of a step.
 
-use crate::grid::{Cells, INSET, NONE, invert, world_of};
+use crate::bytes::{Bytes, sum_of_bytes};
+use crate::grid::{Cells, INSET, NONE, world_of};
 use crate::{ACTIVE, Integration, MpmError, Particles};
 use rayon::prelude::*;
 
 /// Most samples of a particle: corners of its cube.
 const CORNERS: usize = 8;
+/// Particles from which several tasks pay.
+const PARALLEL: usize = 1 << 12;
 
 /// Samples of particles in cells, sorted by cell, then by particle.
 #[derive(Debug, Default)]
@@ -20,24 +23,56 @@ pub(crate) struct Bins {
     pub xi: Vec<[f32; 3]>,
     /// Particle volume over cell volume, times the sample's share.
     pub weight: Vec<f32>,
-    /// Samples of each particle, `most` places each, [`NONE`] in those unused.
-    pub of_particle: Vec<u32>,
     /// Cell of each sample.
     pub cell: Vec<u32>,
     /// Particles with a sample.
     pub binned: usize,
     /// Active particles without: outside a fixed grid, or at a position that is not finite.
     pub dropped: usize,
-    found: Vec<Found>,
-    key: Vec<u32>,
+    /// Samples of each particle, in its order: `most` places each, the unused ones last.
+    pub found: Vec<Found>,
+    /// Number of the sample in each place, [`NONE`] in those unused.
+    number: Vec<u32>,
+    /// Place of each sample.
     order: Vec<u32>,
+    /// Next sample of each cell for each part of the particles: `[part * cells + cell]`.
+    cursors: Vec<u32>,
+    /// Particles with a sample and active particles of each part.
+    tallies: Vec<[usize; 2]>,
 }
 
+impl Bytes for Bins {
+    fn bytes(&self) -> usize {
+        let Self {
+            first,
+            particle,
+            xi,
+            weight,
+            cell,
+            found,
+            number,
+            order,
+            cursors,
+            tallies,
+            most: _,
+            binned: _,
+            dropped: _,
+        } = self;
+        sum_of_bytes!(
+            first, particle, xi, weight, cell, found, number, order, cursors, tallies
+        )
+    }
+}
+
+/// A sample of a particle.
 #[derive(Clone, Copy, Debug)]
-struct Found {
-    cell: u32,
-    xi: [f32; 3],
-    share: f32,
+pub(crate) struct Found {
+    /// Its cell, or [`NONE`].
+    pub cell: u32,
+    /// Reference coordinates.
+    pub xi: [f32; 3],
+    /// Part of the particle that it stands for.
+    pub share: f32,
 }
 
 const NOT_FOUND: Found = Found {
@@ -69,60 +104,67 @@ impl Bins {
             });
         }
         self.found.resize(n * most, NOT_FOUND);
-        self.of_particle.resize(n * most, NONE);
-        self.of_particle.fill(NONE);
-        let Some(finder) = cells.finder() else {
-            self.found.fill(NOT_FOUND);
-            self.first.clear();
-            self.first.push(0);
-            for list in [&mut self.particle, &mut self.cell] {
-                list.clear();
-            }
-            self.xi.clear();
-            self.weight.clear();
-            self.binned = 0;
-            self.dropped = count_active(particles);
-            return Ok(());
-        };
-        let h = cells.size;
-        self.found
-            .par_chunks_mut(most)
-            .with_min_len(1 << 10)
-            .enumerate()
-            .for_each(|(i, found)| {
-                found.fill(NOT_FOUND);
-                if particles.flags[i] & ACTIVE == 0 {
-                    return;
-                }
-                let (world, x) = (world_of(particles, i, worlds), particles.position[i]);
-                if most == 1 {
-                    if let Some((cell, xi)) = finder.find(world, x) {
-                        let share = 1.0;
-                        found[0] = Found { cell, xi, share };
-                    }
-                    return;
-                }
-                spread(x, f64::from(particles.radius[i]), h, found, |y| {
-                    finder.find(world, y)
-                });
-            });
-        drop(finder);
-        // Counting sort of the samples by cell; empty places go to one cell past the end.
         let count = cells.count();
-        self.key.clear();
-        let none = count as u32;
-        self.key.extend(
-            self.found
-                .iter()
-                .map(|f| if f.cell == NONE { none } else { f.cell }),
+        let tasks = match n {
+            0..PARALLEL => 1,
+            _ => rayon::current_num_threads(),
+        };
+        // More parts than threads, as particles of a part may take longer.
+        let part = n.div_ceil(if tasks > 1 { 4 * tasks } else { 1 }).max(1);
+        self.find(particles, cells, integration, worlds, part);
+        let parts = self.tallies.len();
+        let sum = |k: usize| self.tallies.iter().map(|t| t[k]).sum::<usize>();
+        self.binned = sum(0);
+        self.dropped = sum(1) - self.binned;
+        // A stable counting sort: of each cell first the samples of the first part.
+        self.first.clear();
+        let mut total = 0;
+        for cell in 0..count {
+            self.first.push(total);
+            for part in 0..parts {
+                let cursor = &mut self.cursors[part * count + cell];
+                total += std::mem::replace(cursor, total);
+            }
+        }
+        self.first.push(total);
+        let used = total as usize;
+        self.number.resize(n * most, NONE);
+        let lists = (
+            self.number.par_chunks_mut(part * most),
+            self.found.par_chunks(part * most),
+            self.cursors.par_chunks_mut(count.max(1)),
         );
-        invert(&self.key, count + 1, &mut self.first, &mut self.order);
-        self.first.pop();
-        let used = self.first[count] as usize;
+        lists.into_par_iter().for_each(|(number, found, cursors)| {
+            for (number, found) in number.iter_mut().zip(found) {
+                *number = match found.cell {
+                    NONE => NONE,
+                    cell => {
+                        let cursor = &mut cursors[cell as usize];
+                        *cursor += 1;
+                        *cursor - 1
+                    }
+                };
+            }
+        });
+        // The inverse: each task looks for the samples of its part.
+        self.order.resize(used, 0);
+        let size = used.div_ceil(tasks).max(1);
+        let number = &self.number;
+        let parts = self.order.par_chunks_mut(size).enumerate();
+        parts.for_each(|(part, order)| {
+            let first = (part * size) as u32;
+            for (place, number) in number.iter().enumerate() {
+                // Samples before the first, and none, are far past the end.
+                if let Some(at) = order.get_mut(number.wrapping_sub(first) as usize) {
+                    *at = place as u32;
+                }
+            }
+        });
         self.particle.resize(used, 0);
         self.cell.resize(used, 0);
         self.xi.resize(used, [0.0; 3]);
         self.weight.resize(used, 0.0);
+        let h = cells.size;
         let inverse = 1.0 / (h * h * h);
         let (found, order) = (&self.found, &self.order);
         let gather = (
@@ -130,7 +172,7 @@ impl Bins {
             &mut self.cell[..],
             &mut self.xi[..],
             &mut self.weight[..],
-            &order[..used],
+            &order[..],
         );
         gather.into_par_iter().with_min_len(1 << 12).for_each(
             |(particle, cell, xi, weight, &place)| {
@@ -142,26 +184,86 @@ impl Bins {
                 *weight = (f64::from(sample.share) * edge * edge * edge * inverse) as f32;
             },
         );
-        for (sample, &place) in self.order[..used].iter().enumerate() {
-            self.of_particle[place as usize] = sample as u32;
-        }
-        self.binned = self
-            .found
-            .chunks(most)
-            .filter(|found| found.iter().any(|f| f.cell != NONE))
-            .count();
-        self.dropped = count_active(particles) - self.binned;
         Ok(())
+    }
+
+    /// Finds the samples of all particles, and counts those of each cell and part of the particles.
+    fn find(
+        &mut self,
+        particles: &Particles,
+        cells: &Cells,
+        integration: Integration,
+        worlds: usize,
+        part: usize,
+    ) {
+        let (most, h, count) = (self.most, cells.size, cells.count());
+        let parts = particles.len().div_ceil(part);
+        self.tallies.clear();
+        self.tallies.resize(parts, [0; 2]);
+        self.cursors.clear();
+        self.cursors.resize(parts * count, 0);
+        let finder = cells.finder();
+        let find = |i: usize, found: &mut [Found]| {
+            found.fill(NOT_FOUND);
+            let Some(finder) = &finder else {
+                return;
+            };
+            let (world, x) = (world_of(particles, i, worlds), particles.position[i]);
+            match integration {
+                Integration::Pic => {
+                    if let Some((cell, xi)) = finder.find(world, x) {
+                        let share = 1.0;
+                        found[0] = Found { cell, xi, share };
+                    }
+                }
+                Integration::Gimp => {
+                    let radius = f64::from(particles.radius[i]);
+                    spread(x, radius, h, found, |y| finder.find(world, y));
+                }
+            }
+        };
+        let one =
+            |part_of_all: usize, all: &mut [Found], tally: &mut [usize; 2], counts: &mut [u32]| {
+                for (i, found) in all.chunks_mut(most).enumerate() {
+                    let i = part_of_all * part + i;
+                    if particles.flags[i] & ACTIVE == 0 {
+                        found.fill(NOT_FOUND);
+                        continue;
+                    }
+                    find(i, found);
+                    tally[1] += 1;
+                    tally[0] += usize::from(found[0].cell != NONE);
+                    let used = found.iter().take_while(|f| f.cell != NONE);
+                    used.for_each(|f| counts[f.cell as usize] += 1);
+                }
+            };
+        if count == 0 {
+            // No cells to count in.
+            for (k, (all, tally)) in self
+                .found
+                .chunks_mut(part * most)
+                .zip(&mut self.tallies)
+                .enumerate()
+            {
+                one(k, all, tally, &mut []);
+            }
+            return;
+        }
+        let lists = (
+            self.found.par_chunks_mut(part * most),
+            &mut self.tallies[..],
+            self.cursors.par_chunks_mut(count),
+        );
+        lists
+            .into_par_iter()
+            .enumerate()
+            .for_each(|(k, (all, tally, counts))| one(k, all, tally, counts));
     }
 
     /// Samples of a cell.
     pub fn of(&self, cell: usize) -> std::ops::Range<usize> {
         self.first[cell] as usize..self.first[cell + 1] as usize
     }
-}
-
-fn count_active(particles: &Particles) -> usize {
-    particles.flags.iter().filter(|&&f| f & ACTIVE != 0).count()
 }
 
 /// Spreads a cube of half edge `r` over the cells that its corners lie in. The share of a corner
@@ -273,9 +375,59 @@ mod tests {
                     }
                 }
                 for k in 0..bins.most {
-                    let s = bins.of_particle[p * bins.most + k];
+                    let s = bins.number[p * bins.most + k];
                     assert!(s == NONE || bins.particle[s as usize] as usize == p);
+                    let found = bins.found[p * bins.most + k];
+                    assert_eq!(s == NONE, found.cell == NONE);
+                    assert!(s == NONE || bins.cell[s as usize] == found.cell);
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn samples_are_those_of_a_plain_stable_sort_on_any_number_of_threads() {
+        for integration in [Integration::Pic, Integration::Gimp] {
+            let mut particles = cloud(3 * PARALLEL);
+            for i in 0..particles.len() {
+                // Half of them in a few cells.
+                if i % 2 == 0 {
+                    particles.position[i] = particles.position[i].map(|x| 0.2 * x);
+                }
+                if i % 7 == 0 {
+                    particles.flags[i] = 0;
+                }
+            }
+            particles.position[11][1] = f64::NAN;
+            for threads in [1, 2, 3, 8] {
+                let pool = rayon::ThreadPoolBuilder::new()
+                    .num_threads(threads)
+                    .build()
+                    .unwrap();
+                pool.install(|| {
+                    let mut cells = Cells::new(&Config::default(), 1).unwrap();
+                    cells.rebuild(&particles).unwrap();
+                    let mut bins = Bins::default();
+                    bins.fill(&particles, &cells, integration, 1).unwrap();
+                    let mut plain: Vec<(u32, usize)> = bins
+                        .found
+                        .iter()
+                        .enumerate()
+                        .filter(|(_, f)| f.cell != NONE)
+                        .map(|(place, f)| (f.cell, place))
+                        .collect();
+                    plain.sort();
+                    assert!(plain.len() > 10_000 && bins.cell.len() == plain.len());
+                    for (s, &(cell, place)) in plain.iter().enumerate() {
+                        assert_eq!(bins.cell[s], cell);
+                        assert_eq!(bins.particle[s] as usize, place / bins.most);
+                        assert_eq!(bins.xi[s], bins.found[place].xi);
+                        assert!(bins.of(cell as usize).contains(&s));
+                    }
+                    assert_eq!(bins.first.len(), cells.count() + 1);
+                    let active = particles.flags.iter().filter(|&&f| f & ACTIVE != 0).count();
+                    assert_eq!((bins.binned, bins.dropped), (active - 1, 1));
+                });
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Pictures of material: the frame of each particle, and grains that move with it.
 
+use crate::bytes::sum_of_bytes;
 use crate::eigen::{left_cauchy_green, symmetric};
 use crate::emit::random::symmetric as uniform;
 use crate::error::check_step;
@@ -191,6 +192,11 @@ impl Grains {
             per_particle,
             before: particles.position.clone(),
         })
+    }
+
+    /// Bytes of all arrays, with room for later.
+    pub fn bytes(&self) -> usize {
+        sum_of_bytes!(&self.position, &self.before)
     }
 
     /// How many belong to a particle.

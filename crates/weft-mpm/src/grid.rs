@@ -3,6 +3,7 @@
 //! Cells are those of a [`VoxelGrid`]. A set of nodes is the voxel grid of the lattice points that
 //! the cells' stencils reach, so it is numbered along the same curve and rebuilt in place.
 
+use crate::bytes::{Bytes, Room, sum_of_bytes};
 use crate::{Config, GridKind, MpmError, Particles};
 use rayon::prelude::*;
 use weft::geometry::{VoxelCapacity, VoxelGrid, VoxelMap};
@@ -26,6 +27,8 @@ pub(crate) struct Cells {
     padded: Option<VoxelGrid>,
     /// All cells of a fixed grid.
     fixed: Option<VoxelGrid>,
+    /// Room in these three.
+    rooms: [Room; 3],
     worlds: usize,
     padding: usize,
     capacity: usize,
@@ -40,6 +43,28 @@ pub(crate) struct Cells {
     pub size: f64,
 }
 
+impl Bytes for Cells {
+    fn bytes(&self) -> usize {
+        let Self {
+            rooms,
+            points,
+            mask,
+            coordinates,
+            world,
+            shifts,
+            occupied: _,
+            padded: _,
+            fixed: _,
+            map: _,
+            worlds: _,
+            padding: _,
+            capacity: _,
+            size: _,
+        } = self;
+        sum_of_bytes!(rooms, points, mask, coordinates, world, shifts)
+    }
+}
+
 impl Cells {
     pub fn new(config: &Config, worlds: usize) -> Result<Cells, MpmError> {
         let map = VoxelMap::uniform(config.voxel_size)?;
@@ -52,6 +77,7 @@ impl Cells {
             occupied: None,
             padded: None,
             fixed: None,
+            rooms: Default::default(),
             worlds: if config.separate_worlds { worlds } else { 1 },
             padding: config.grid_padding,
             capacity: config.max_active_cell_count,
@@ -71,7 +97,9 @@ impl Cells {
             return Ok(());
         }
         let grid = self.around(particles)?;
-        self.fixed = Some(grid.dilated(self.padding)?);
+        let grid = grid.dilated(self.padding)?;
+        self.rooms[2].see(&grid);
+        self.fixed = Some(grid);
         self.padding = 0;
         Ok(())
     }
@@ -99,7 +127,8 @@ impl Cells {
             }
             Some((_, cells)) => Some(VoxelGrid::from_coordinates(&cells, self.map)?),
         };
-        if self.fixed.is_some() {
+        if let Some(grid) = &self.fixed {
+            self.rooms[2].see(grid);
             self.padding = 0;
         }
         Ok(())
@@ -198,6 +227,7 @@ impl Cells {
         let Some(grid) = &self.occupied else {
             return Ok(true);
         };
+        self.rooms[0].see(grid);
         let cells = grid.cells();
         let far = |c: &&[i32; 3]| c.iter().any(|x| !(-FARTHEST..FARTHEST).contains(x));
         if let Some(&cell) = cells.all_coordinates().iter().find(far) {
@@ -231,7 +261,7 @@ impl Cells {
                 }
             }
         }
-        renew(&mut self.padded, &self.points)?;
+        renew(&mut self.padded, &mut self.rooms[1], &self.points)?;
         // Proven: made or rebuilt above.
         let Some(padded) = &self.padded else {
             return Ok(true);
@@ -348,13 +378,19 @@ impl Finder<'_> {
 }
 
 /// A grid of the lattice points in `points` (each plus a half), in place.
-fn renew(grid: &mut Option<VoxelGrid>, points: &[[f64; 3]]) -> Result<(), MpmError> {
+fn renew(
+    grid: &mut Option<VoxelGrid>,
+    room: &mut Room,
+    points: &[[f64; 3]],
+) -> Result<(), MpmError> {
     match grid {
         Some(grid) => {
             grid.rebuild(points, None)?;
+            room.see(grid);
         }
         None => {
             let (made, _) = VoxelGrid::from_points(points, None, VoxelMap::uniform(1.0)?)?;
+            room.see(&made);
             *grid = Some(made);
         }
     }
@@ -365,10 +401,24 @@ fn renew(grid: &mut Option<VoxelGrid>, points: &[[f64; 3]]) -> Result<(), MpmErr
 #[derive(Debug, Default)]
 pub(crate) struct Remembered {
     grid: Option<VoxelGrid>,
+    room: Room,
     points: Vec<[f64; 3]>,
     empty: bool,
     /// What the points of each world were moved by; nothing for worlds that are forgotten.
     shifts: Vec<Option<[i32; 3]>>,
+}
+
+impl Bytes for Remembered {
+    fn bytes(&self) -> usize {
+        let Self {
+            room,
+            points,
+            shifts,
+            grid: _,
+            empty: _,
+        } = self;
+        sum_of_bytes!(room, points, shifts)
+    }
 }
 
 impl Remembered {
@@ -381,7 +431,7 @@ impl Remembered {
         self.shifts.extend(shifts.iter().map(|&s| Some(s)));
         self.empty = coordinates.is_empty();
         if !self.empty {
-            renew(&mut self.grid, &self.points)?;
+            renew(&mut self.grid, &mut self.room, &self.points)?;
         }
         Ok(())
     }
@@ -450,6 +500,7 @@ pub(crate) struct NodeSet {
     factor: i32,
     stencil: Vec<[i32; 3]>,
     grid: Option<VoxelGrid>,
+    room: Room,
     points: Vec<[f64; 3]>,
     /// Lattice coordinates of each node.
     pub coordinates: Vec<[i32; 3]>,
@@ -458,6 +509,23 @@ pub(crate) struct NodeSet {
     /// Places in `of_cell` of each node: `around[first[node]..first[node + 1]]`, ascending.
     pub first: Vec<u32>,
     pub around: Vec<u32>,
+}
+
+impl Bytes for NodeSet {
+    fn bytes(&self) -> usize {
+        let Self {
+            stencil,
+            room,
+            points,
+            coordinates,
+            of_cell,
+            first,
+            around,
+            grid: _,
+            factor: _,
+        } = self;
+        sum_of_bytes!(stencil, room, points, coordinates, of_cell, first, around)
+    }
 }
 
 impl NodeSet {
@@ -532,7 +600,7 @@ impl NodeSet {
                     *point = at(c, s).map(|x| f64::from(x) + 0.5);
                 }
             });
-        renew(&mut self.grid, &self.points)?;
+        renew(&mut self.grid, &mut self.room, &self.points)?;
         // Proven: made or rebuilt above.
         let Some(grid) = &self.grid else {
             return Ok(());
@@ -565,7 +633,7 @@ impl NodeSet {
 }
 
 /// For each of `count` values the places in `list` where it stands, ascending.
-pub(crate) fn invert(list: &[u32], count: usize, first: &mut Vec<u32>, places: &mut Vec<u32>) {
+fn invert(list: &[u32], count: usize, first: &mut Vec<u32>, places: &mut Vec<u32>) {
     first.clear();
     first.resize(count + 1, 0);
     for &v in list {

@@ -6,6 +6,7 @@
 //! double.
 
 mod bins;
+mod bytes;
 mod checkpoint;
 pub mod collider;
 mod config;

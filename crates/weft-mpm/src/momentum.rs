@@ -1,6 +1,7 @@
 //! Particles to grid: mass and momentum, and averages of what particles carry.
 
 use crate::bins::Bins;
+use crate::bytes::{Bytes, sum_of_bytes};
 use crate::config::VelocityBasis;
 use crate::grid::{Cells, NodeSet};
 use crate::shape::{Group, places, shapes};
@@ -24,10 +25,26 @@ pub(crate) struct Sums {
     pub of_node: Vec<[f32; 4]>,
 }
 
-/// What a sum needs of a particle: a constant and a linear part of four quantities, in reference
-/// coordinates from the sample on; `None` leaves the particle out.
+impl Bytes for Sums {
+    fn bytes(&self) -> usize {
+        let Self { of_cell, of_node } = self;
+        sum_of_bytes!(of_cell, of_node)
+    }
+}
+
+/// Four quantities of a particle, and the slopes of the last three in reference coordinates:
+/// quantity 1 + i is `value[1 + i] + slope[i] · x` at the point x of the cell.
+struct Parts {
+    value: [f32; 4],
+    slope: [[f32; 3]; 3],
+}
+
+/// What a sum needs of a particle; `None` leaves it out.
 trait Carried: Sync {
-    fn of(&self, particle: usize, xi: [f32; 3], weight: f32) -> Option<[[f32; 4]; 4]>;
+    /// Whether slopes are not all 0.
+    const SLOPES: bool;
+
+    fn of(&self, particle: usize, xi: [f32; 3], weight: f32) -> Option<Parts>;
 }
 
 impl Sums {
@@ -87,6 +104,8 @@ fn cell_sums<S: Simd, const G: usize, C: Carried>(
     let splat = |x: f32| f32x8::splat(simd, x);
     for (c, out) in out.chunks_mut(G * 4).enumerate() {
         let mut sum = [[splat(0.0); 4]; G];
+        // Σ N slope of the eight vertices; their places are the same for all particles.
+        let mut slopes = [[splat(0.0); 3]; 3];
         for sample in bins.of(first + c) {
             let xi = bins.xi[sample];
             let particle = bins.particle[sample] as usize;
@@ -96,11 +115,28 @@ fn cell_sums<S: Simd, const G: usize, C: Carried>(
             let shape: [Group<S>; G] = shapes(simd, basis, xi, 1.0);
             for g in 0..G {
                 for q in 0..4 {
-                    let mut value = splat(parts[q][0]);
-                    for d in 0..3 {
-                        value = place[g][d].mul_add(splat(parts[q][1 + d]), value);
+                    let mut value = splat(parts.value[q]);
+                    if C::SLOPES && G > 1 && q > 0 {
+                        for d in 0..3 {
+                            value = place[g][d].mul_add(splat(parts.slope[q - 1][d]), value);
+                        }
                     }
                     sum[g][q] = shape[g][0].mul_add(value, sum[g][q]);
+                }
+            }
+            if C::SLOPES && G == 1 {
+                for i in 0..3 {
+                    for d in 0..3 {
+                        let slope = splat(parts.slope[i][d]);
+                        slopes[i][d] = shape[0][0].mul_add(slope, slopes[i][d]);
+                    }
+                }
+            }
+        }
+        if C::SLOPES && G == 1 {
+            for i in 0..3 {
+                for d in 0..3 {
+                    sum[0][1 + i] = place[0][d].mul_add(slopes[i][d], sum[0][1 + i]);
                 }
             }
         }
@@ -112,41 +148,57 @@ fn cell_sums<S: Simd, const G: usize, C: Carried>(
     }
 }
 
-struct Momentum<'a> {
+struct Momentum<'a, const APIC: bool> {
     particles: &'a Particles,
     config: &'a Config,
     /// Kinematic particles, with density 1, or those with mass.
     kinematic: bool,
-    apic: bool,
+    /// Gravity, where it is the same in all worlds.
+    gravity: Option<[f32; 3]>,
+    /// 1 / h³ where samples are whole particles.
+    whole: Option<f32>,
     dt: f32,
     h: f32,
 }
 
-impl Carried for Momentum<'_> {
+impl<const APIC: bool> Carried for Momentum<'_, APIC> {
+    const SLOPES: bool = APIC;
+
     #[inline(always)]
-    fn of(&self, p: usize, xi: [f32; 3], weight: f32) -> Option<[[f32; 4]; 4]> {
+    fn of(&self, p: usize, xi: [f32; 3], weight: f32) -> Option<Parts> {
         let particles = self.particles;
         let mass = particles.mass[p];
         if (mass == 0.0) != self.kinematic {
             return None;
         }
-        let edge = 2.0 * particles.radius[p];
-        let (m, fall) = match self.kinematic {
-            true => (weight, 0.0),
-            false => (weight * (mass / (edge * edge * edge)), self.dt),
+        let m = match self.whole {
+            _ if self.kinematic => weight,
+            Some(inverse) => mass * inverse,
+            None => {
+                let edge = 2.0 * particles.radius[p];
+                weight * (mass / (edge * edge * edge))
+            }
         };
-        let mut parts = [[m, 0.0, 0.0, 0.0]; 4];
-        let gravity = self.config.gravity_of(particles.world[p] as usize);
+        let gravity = match self.gravity {
+            Some(gravity) => gravity,
+            None => self.config.gravity_of(particles.world[p] as usize),
+        };
+        let fall = if self.kinematic { 0.0 } else { self.dt };
+        let mut parts = Parts {
+            value: [m; 4],
+            slope: [[0.0; 3]; 3],
+        };
+        let (velocity, gradient) = (&particles.velocity[p], &particles.gradient[p]);
         for i in 0..3 {
-            let mut constant = particles.velocity[p][i] + fall * gravity[i];
-            let mut slope = [0.0; 3];
-            if self.apic {
+            let mut value = velocity[i] + fall * gravity[i];
+            if APIC {
                 for d in 0..3 {
-                    slope[d] = particles.gradient[p][i][d] * self.h;
-                    constant -= slope[d] * xi[d];
+                    let slope = gradient[i][d] * self.h;
+                    value -= slope * xi[d];
+                    parts.slope[i][d] = m * slope;
                 }
             }
-            parts[1 + i] = [m * constant, m * slope[0], m * slope[1], m * slope[2]];
+            parts.value[1 + i] = m * value;
         }
         Some(parts)
     }
@@ -167,17 +219,38 @@ pub(crate) fn momentum(
     sums: &mut Sums,
     nodes: &mut Vec<Node>,
 ) {
-    let gather = |sums: &mut Sums, kinematic: bool| {
-        let carried = Momentum {
-            particles,
-            config,
-            kinematic,
-            apic: config.transfer == Transfer::Apic,
-            dt,
-            h: cells.size as f32,
-        };
-        let (basis, cells) = (config.velocity_basis, cells.count());
-        sums.gather(level, basis, bins, cells, set, &carried);
+    let h = cells.size as f32;
+    let gravity = match config.gravity.len() {
+        1 => Some(config.gravity_of(0)),
+        _ => None,
+    };
+    let whole = (bins.most == 1).then_some(1.0 / (h * h * h));
+    let (basis, count) = (config.velocity_basis, cells.count());
+    let gather = |sums: &mut Sums, kinematic: bool| match config.transfer {
+        Transfer::Apic => {
+            let carried = Momentum::<true> {
+                particles,
+                config,
+                kinematic,
+                gravity,
+                whole,
+                dt,
+                h,
+            };
+            sums.gather(level, basis, bins, count, set, &carried);
+        }
+        Transfer::Pic => {
+            let carried = Momentum::<false> {
+                particles,
+                config,
+                kinematic,
+                gravity,
+                whole,
+                dt,
+                h,
+            };
+            sums.gather(level, basis, bins, count, set, &carried);
+        }
     };
     nodes.clear();
     nodes.resize(set.count(), [0.0; 4]);
@@ -220,14 +293,18 @@ struct Elastic<'a> {
 }
 
 impl Carried for Elastic<'_> {
+    const SLOPES: bool = false;
+
     #[inline(always)]
-    fn of(&self, p: usize, _: [f32; 3], weight: f32) -> Option<[[f32; 4]; 4]> {
+    fn of(&self, p: usize, _: [f32; 3], weight: f32) -> Option<Parts> {
         if self.particles.flags[p] & PROXY != 0 {
             return None;
         }
         let [e, nu, damping] = self.materials[usize::from(self.particles.material[p])];
-        let constant = |x: f32| [weight * x, 0.0, 0.0, 0.0];
-        Some([constant(1.0), constant(e), constant(nu), constant(damping)])
+        Some(Parts {
+            value: [1.0, e, nu, damping].map(|x| weight * x),
+            slope: [[0.0; 3]; 3],
+        })
     }
 }
 
@@ -253,5 +330,154 @@ pub(crate) fn elastic_average(
     for (out, sum) in average.iter_mut().zip(&sums.of_node) {
         let inverse = if sum[0] > 0.0 { 1.0 / sum[0] } else { 0.0 };
         *out = [sum[1] * inverse, sum[2] * inverse, sum[3] * inverse, sum[0]];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collider::Colliders;
+    use crate::shape::values;
+    use crate::{Integration, Solver};
+
+    /// Mass and momentum of the nodes as their definition says, in double precision.
+    fn plain(
+        config: &Config,
+        particles: &Particles,
+        bins: &Bins,
+        cells: &Cells,
+        set: &NodeSet,
+        dt: f32,
+    ) -> Vec<[f64; 4]> {
+        let mut sums = vec![[0.0; 4]; set.count()];
+        let (slots, h) = (set.slots(), cells.size);
+        for s in 0..bins.cell.len() {
+            let (cell, p) = (bins.cell[s] as usize, bins.particle[s] as usize);
+            // The mass of nodes that kinematic particles prescribe is infinite.
+            let density = match particles.mass[p] {
+                0.0 => f64::INFINITY,
+                mass => f64::from(mass) / f64::from(2.0 * particles.radius[p]).powi(3),
+            };
+            let m = f64::from(bins.weight[s]) * density;
+            let of_cell = &set.of_cell[cell * slots..(cell + 1) * slots];
+            let all = values(Level::new(), config.velocity_basis, bins.xi[s]);
+            for (slot, (&node, &n)) in of_cell.iter().zip(&all).enumerate() {
+                let at = set.reference(slot);
+                if n == 0.0 {
+                    continue;
+                }
+                let weight = m * f64::from(n);
+                sums[node as usize][0] += weight;
+                for i in 0..3 {
+                    let gravity = config.gravity_of(particles.world[p] as usize)[i];
+                    let mut v = f64::from(particles.velocity[p][i] + dt * gravity);
+                    if config.transfer == Transfer::Apic {
+                        for d in 0..3 {
+                            let arm = f64::from(at[d] - bins.xi[s][d]) * h;
+                            v += f64::from(particles.gradient[p][i][d]) * arm;
+                        }
+                    }
+                    sums[node as usize][1 + i] += weight * v;
+                }
+            }
+        }
+        sums
+    }
+
+    /// A cloud with velocities and gradients, some of it kinematic.
+    fn cloud(n: usize) -> Particles {
+        let mut particles = Particles::new();
+        let mut seed = 3u64;
+        let mut next = || {
+            seed = seed
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            (seed >> 40) as f32 / (1u64 << 24) as f32 - 0.5
+        };
+        for i in 0..n {
+            let x = [next(), next(), next()].map(f64::from);
+            let mass = if i % 50 == 0 { 0.0 } else { 1.0 + next() };
+            particles.push(x, mass, 0.03 + 0.02 * next());
+            particles.velocity[i] = [next(), next(), next()];
+            particles.gradient[i] = [
+                [next(), next(), next()],
+                [next(), next(), next()],
+                [next(), next(), next()],
+            ];
+            particles.world[i] = (i % 2) as u32;
+        }
+        particles
+    }
+
+    #[test]
+    fn sums_are_those_of_the_definition_and_do_not_depend_on_threads() {
+        use VelocityBasis::{B2, B3, Q1};
+        for (basis, transfer, integration, worlds) in [
+            (Q1, Transfer::Apic, Integration::Pic, 1),
+            (Q1, Transfer::Apic, Integration::Gimp, 2),
+            (Q1, Transfer::Pic, Integration::Pic, 2),
+            (B2, Transfer::Apic, Integration::Pic, 1),
+            (B3, Transfer::Pic, Integration::Gimp, 1),
+        ] {
+            let mut particles = cloud(6000);
+            for i in 0..particles.len() {
+                // Kinematic matter outweighs all else where it is: in a corner of its own.
+                if particles.mass[i] == 0.0 {
+                    particles.position[i] = particles.position[i].map(|x| x + 3.0);
+                }
+            }
+            let config = Config {
+                velocity_basis: basis,
+                transfer,
+                integration,
+                separate_worlds: worlds > 1,
+                gravity: vec![[1.0, 2.0, -9.0], [0.5, 0.0, 3.0]][..worlds].to_vec(),
+                ..Config::default()
+            };
+            let mut first: Option<Vec<[u32; 4]>> = None;
+            for threads in [1, 2, 5] {
+                let pool = rayon::ThreadPoolBuilder::new()
+                    .num_threads(threads)
+                    .build()
+                    .unwrap();
+                let sums = pool.install(|| {
+                    let none = Colliders::new(0.1).unwrap();
+                    let mut solver = Solver::new(
+                        config.clone(),
+                        vec![crate::Material::default()],
+                        &particles,
+                        &none,
+                    )
+                    .unwrap();
+                    solver.sums_for_tests(&particles, 0.01, |bins, cells, set, sums| {
+                        let wanted = plain(&config, &particles, bins, cells, set, 0.01);
+                        for (sum, wanted) in sums.of_node.iter().zip(&wanted) {
+                            if wanted[0].is_infinite() {
+                                assert_eq!(sum[0], f32::INFINITY, "{basis:?}");
+                                continue;
+                            }
+                            for k in 0..4 {
+                                let size = wanted[0].max(1e-3);
+                                let error = (f64::from(sum[k]) - wanted[k]).abs();
+                                assert!(
+                                    error < 1e-5 * size,
+                                    "{basis:?} {k}: {} {}",
+                                    sum[k],
+                                    wanted[k]
+                                );
+                            }
+                        }
+                        sums.of_node
+                            .iter()
+                            .map(|s| s.map(f32::to_bits))
+                            .collect::<Vec<_>>()
+                    })
+                });
+                match &first {
+                    None => first = Some(sums),
+                    Some(first) => assert!(*first == sums, "{basis:?}, {threads} threads"),
+                }
+            }
+        }
     }
 }

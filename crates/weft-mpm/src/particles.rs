@@ -1,6 +1,7 @@
 //! The cloud of particles.
 
 use crate::MpmError;
+use crate::bytes::sum_of_bytes;
 use crate::tensor::IDENTITY;
 
 /// Flag of a particle that takes part.
@@ -93,30 +94,82 @@ impl Particles {
         self.world.append(&mut other.world);
     }
 
-    /// Keeps the particles for which `keep` says so, in their order: how many were removed.
+    /// Keeps the particles for which `keep` says so, in their order: how many were removed. `keep`
+    /// is asked about each in turn, when those before may have moved already. Allocates nothing.
     pub fn retain(&mut self, keep: impl Fn(&Particles, usize) -> bool) -> usize {
-        let kept: Vec<bool> = (0..self.len()).map(|i| keep(self, i)).collect();
         let before = self.len();
-        fn filter<T>(array: &mut Vec<T>, kept: &[bool]) {
-            let mut i = 0;
-            array.retain(|_| {
-                i += 1;
-                kept[i - 1]
-            });
+        let mut kept = 0;
+        for i in 0..before {
+            if keep(self, i) {
+                self.copy(i, kept);
+                kept += 1;
+            }
         }
-        filter(&mut self.position, &kept);
-        filter(&mut self.velocity, &kept);
-        filter(&mut self.gradient, &kept);
-        filter(&mut self.elastic, &kept);
-        filter(&mut self.plastic_volume, &kept);
-        filter(&mut self.stress, &kept);
-        filter(&mut self.frame, &kept);
-        filter(&mut self.mass, &kept);
-        filter(&mut self.radius, &kept);
-        filter(&mut self.material, &kept);
-        filter(&mut self.flags, &kept);
-        filter(&mut self.world, &kept);
-        before - self.len()
+        self.truncate(kept);
+        before - kept
+    }
+
+    /// Overwrites a particle by another.
+    fn copy(&mut self, from: usize, to: usize) {
+        self.position[to] = self.position[from];
+        self.velocity[to] = self.velocity[from];
+        self.gradient[to] = self.gradient[from];
+        self.elastic[to] = self.elastic[from];
+        self.plastic_volume[to] = self.plastic_volume[from];
+        self.stress[to] = self.stress[from];
+        self.frame[to] = self.frame[from];
+        self.mass[to] = self.mass[from];
+        self.radius[to] = self.radius[from];
+        self.material[to] = self.material[from];
+        self.flags[to] = self.flags[from];
+        self.world[to] = self.world[from];
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.position.truncate(len);
+        self.velocity.truncate(len);
+        self.gradient.truncate(len);
+        self.elastic.truncate(len);
+        self.plastic_volume.truncate(len);
+        self.stress.truncate(len);
+        self.frame.truncate(len);
+        self.mass.truncate(len);
+        self.radius.truncate(len);
+        self.material.truncate(len);
+        self.flags.truncate(len);
+        self.world.truncate(len);
+    }
+
+    /// Bytes of all arrays, with room for later.
+    pub fn bytes(&self) -> usize {
+        let Self {
+            position,
+            velocity,
+            gradient,
+            elastic,
+            plastic_volume,
+            stress,
+            frame,
+            mass,
+            radius,
+            material,
+            flags,
+            world,
+        } = self;
+        sum_of_bytes!(
+            position,
+            velocity,
+            gradient,
+            elastic,
+            plastic_volume,
+            stress,
+            frame,
+            mass,
+            radius,
+            material,
+            flags,
+            world
+        )
     }
 
     /// Volume of a particle, m³.

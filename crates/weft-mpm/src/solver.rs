@@ -1,6 +1,7 @@
 //! The step: from particles to the grid, an implicit solve, and back.
 
 use crate::bins::Bins;
+use crate::bytes::sum_of_bytes;
 use crate::collider::Colliders;
 use crate::config::{Config, GridKind, RheologyKind, Stage, StrainBasis, VelocityBasis, WarmStart};
 use crate::grid::{Cells, NodeSet, Remembered};
@@ -233,6 +234,72 @@ impl Solver {
         &self.materials
     }
 
+    /// Bytes of all arrays that it keeps, with room for later; those of sparse grids are reckoned
+    /// from their numbers of cells.
+    pub fn bytes(&self) -> usize {
+        let Self {
+            config,
+            materials,
+            elastic_materials,
+            stages,
+            cells,
+            bins,
+            set,
+            vertices,
+            rows,
+            raster,
+            sums,
+            nodes,
+            average,
+            rheology,
+            plastic_modes,
+            elastic_modes,
+            critical,
+            plastic,
+            elastic,
+            stress,
+            guess,
+            last_sites,
+            last_stress,
+            last_samples,
+            impulses,
+            last_impulses,
+            traits: _,
+            level: _,
+            worlds: _,
+            fresh: _,
+        } = self;
+        sum_of_bytes!(
+            &config.solver,
+            &config.gravity,
+            materials,
+            elastic_materials,
+            stages,
+            cells,
+            bins,
+            set,
+            vertices,
+            rows,
+            raster,
+            sums,
+            nodes,
+            average,
+            rheology,
+            plastic_modes,
+            elastic_modes,
+            critical,
+            plastic,
+            elastic,
+            stress,
+            guess,
+            last_sites,
+            last_stress,
+            last_samples,
+            impulses,
+            last_impulses
+        )
+    }
+
     pub(crate) fn warm_start(&self) -> WarmStart {
         match (self.config.warm_start, self.config.strain_basis) {
             (WarmStart::None, _) => WarmStart::None,
@@ -418,6 +485,31 @@ impl Solver {
         }
         self.fresh = true;
         Ok(())
+    }
+
+    /// Cells and sums of a step, to look at.
+    #[cfg(test)]
+    pub(crate) fn sums_for_tests<R>(
+        &mut self,
+        particles: &Particles,
+        dt: f32,
+        look: impl FnOnce(&Bins, &Cells, &NodeSet, &Sums) -> R,
+    ) -> R {
+        self.grid(particles).unwrap();
+        let (sums, nodes) = (&mut self.sums, &mut self.nodes);
+        let (level, config) = (self.level, &self.config);
+        momentum(
+            level,
+            config,
+            particles,
+            &self.bins,
+            &self.cells,
+            &self.set,
+            dt,
+            sums,
+            nodes,
+        );
+        look(&self.bins, &self.cells, &self.set, sums)
     }
 
     /// Strain rows and the first guess of stress.

@@ -1,6 +1,7 @@
 //! Strain rows: the operator from velocity to strain, yield limits, elasticity, first guesses.
 
 use crate::bins::Bins;
+use crate::bytes::{Bytes, sum_of_bytes};
 use crate::config::StrainBasis;
 use crate::eigen::{log_stretch, symmetric};
 use crate::grid::{Cells, NONE, NodeSet};
@@ -88,6 +89,48 @@ pub(crate) struct StrainRows {
     /// Places of each node in the cells around, for continuous strain.
     first: Vec<u32>,
     around: Vec<u32>,
+    /// Yield parameters of the materials.
+    yields: Vec<[f32; 6]>,
+}
+
+impl Bytes for StrainRows {
+    fn bytes(&self) -> usize {
+        let Self {
+            sites,
+            place,
+            site_at,
+            rotation,
+            couplings,
+            dofs,
+            of_particle,
+            material_volume,
+            column_of,
+            local,
+            local_b,
+            first,
+            around,
+            yields,
+            basis: _,
+            rows_of_cell: _,
+            dof_count: _,
+        } = self;
+        sum_of_bytes!(
+            sites,
+            place,
+            site_at,
+            rotation,
+            couplings,
+            dofs,
+            of_particle,
+            material_volume,
+            column_of,
+            local,
+            local_b,
+            first,
+            around,
+            yields
+        )
+    }
 }
 
 impl StrainRows {
@@ -266,7 +309,10 @@ impl StrainRows {
                 }
             }
         }
-        let yields = Yields::new(inputs);
+        let mut yields = std::mem::take(&mut self.yields);
+        yields.clear();
+        let full = |m: &Material| yield_parameters(m, 1.0, inputs.dt);
+        yields.extend(inputs.materials.iter().map(full));
         let groups = inputs.nodes.slots() / 8;
         match (self.basis, groups) {
             (StrainBasis::P0, 1) => self.cell_rows::<1, 1>(inputs, &yields),
@@ -280,6 +326,7 @@ impl StrainRows {
             (StrainBasis::Particle(_), 1) => self.particle_rows::<1>(inputs, &yields),
             (StrainBasis::Particle(_), _) => self.particle_rows::<8>(inputs, &yields),
         }
+        self.yields = yields;
         if inputs.elastic.is_some() {
             std::mem::swap(&mut self.sites.compliance, &mut self.couplings);
         }
@@ -560,22 +607,11 @@ fn blocks<'a>(
     )
 }
 
-/// Yield parameters of the materials at full strength, spec order:
+/// Yield parameters of the materials at full strength, as [`yield_parameters`] gives them.
+type Yields = [[f32; 6]];
+
+/// Yield parameters of a material with its strength scaled by `factor`:
 /// [p_max, tension, cohesion, friction p_y] in the units of the tensor map, dilatancy, η/dt.
-struct Yields {
-    of: Vec<[f32; 6]>,
-}
-
-impl Yields {
-    fn new(inputs: &Inputs) -> Yields {
-        let of = |m: &Material| yield_parameters(m, 1.0, inputs.dt);
-        Yields {
-            of: inputs.materials.iter().map(of).collect(),
-        }
-    }
-}
-
-/// Yield parameters of a material with its strength scaled by `factor`.
 pub(crate) fn yield_parameters(m: &Material, factor: f32, dt: f32) -> [f32; 6] {
     let root = 1.5f32.sqrt();
     let p = m.yield_pressure * factor;
@@ -676,7 +712,7 @@ impl<S: Simd, const R: usize, const G: usize> CellSums<S, R, G> {
         };
         for k in 0..6 {
             let scale = if k < 4 { factor } else { 1.0 };
-            self.yields[k] += weight * scale * yields.of[material][k];
+            self.yields[k] += weight * scale * yields[material][k];
         }
         if let Some(average) = inputs.elastic {
             let slots = inputs.nodes.slots();

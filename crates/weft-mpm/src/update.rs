@@ -8,7 +8,7 @@ use crate::solve::{Node, project};
 use crate::strain::{StrainRows, yield_parameters};
 use crate::tensor::{Mat3, unpack};
 use crate::{ACTIVE, Material, PROXY, Particles, StrainBasis, VelocityBasis};
-use fearless_simd::{Level, Simd, dispatch, f32x8, prelude::*};
+use fearless_simd::{Level, Simd, dispatch, f32x4, f32x8, prelude::*};
 use rayon::prelude::*;
 
 /// Particles that a task works on.
@@ -61,12 +61,11 @@ impl Update<'_> {
             plastic_volume,
             stress,
             mass,
-            radius,
             material,
             flags,
             ..
         } = particles;
-        let (mass, radius, material, flags) = (&mass[..], &radius[..], &material[..], &flags[..]);
+        let (mass, material, flags) = (&mass[..], &material[..], &flags[..]);
         let lists = (
             position.par_chunks_mut(GRAIN),
             velocity.par_chunks_mut(GRAIN),
@@ -92,14 +91,12 @@ impl Update<'_> {
                             plastic_volume: &mut plastic_volume[i],
                             stress: &mut stress[i],
                         };
-                        let edge = 2.0 * radius[p] / self.h;
-                        let inverse = 1.0 / (edge * edge * edge);
                         let material = &self.materials[usize::from(material[p])];
                         let has_strain = mass[p] > 0.0 && flags[p] & PROXY == 0;
                         if q1 {
-                            self.particle::<_, 1>(simd, p, inverse, material, has_strain, state);
+                            self.particle::<_, 1>(simd, p, material, has_strain, state);
                         } else {
-                            self.particle::<_, 8>(simd, p, inverse, material, has_strain, state);
+                            self.particle::<_, 8>(simd, p, material, has_strain, state);
                         }
                     }
                 });
@@ -112,7 +109,6 @@ impl Update<'_> {
         &self,
         simd: S,
         p: usize,
-        inverse_volume: f32,
         material: &Material,
         has_strain: bool,
         state: State,
@@ -124,33 +120,21 @@ impl Update<'_> {
         let mut elastic = [0.0f32; 6];
         let mut stress = [0.0f32; 6];
         let mut found = false;
-        for &sample in &bins.of_particle[p * bins.most..(p + 1) * bins.most] {
-            if sample == NONE {
+        for sample in &bins.found[p * bins.most..(p + 1) * bins.most] {
+            if sample.cell == NONE {
                 break;
             }
             found = true;
-            let sample = sample as usize;
-            let share = match bins.most {
-                1 => 1.0,
-                _ => bins.weight[sample] * inverse_volume,
-            };
-            let (cell, xi) = (bins.cell[sample] as usize, bins.xi[sample]);
+            let (cell, xi, share) = (sample.cell as usize, sample.xi, sample.share);
             let of_cell = &self.set.of_cell[cell * slots..(cell + 1) * slots];
-            let shape: [Group<S>; G] = shapes(simd, self.basis, xi, 1.0 / self.h);
-            for group in 0..G {
-                let mut lanes = [[0.0f32; 8]; 3];
-                for l in 0..8 {
-                    let node = &self.nodes[of_cell[group * 8 + l] as usize];
-                    for i in 0..3 {
-                        lanes[i][l] = node[i];
-                    }
-                }
-                for i in 0..3 {
-                    let value = f32x8::load_array(simd, lanes[i]) * share;
-                    v[i] += sum(value * shape[group][0]);
-                    for d in 0..3 {
-                        g[i][d] += sum(value * shape[group][1 + d]);
-                    }
+            let [value, slopes @ ..] = match G {
+                1 => trilinear_field(simd, self.nodes, of_cell, xi, 1.0 / self.h),
+                _ => spline_field::<_, G>(simd, self.basis, self.nodes, of_cell, xi, 1.0 / self.h),
+            };
+            for i in 0..3 {
+                v[i] += share * value[i];
+                for d in 0..3 {
+                    g[i][d] += share * slopes[d][i];
                 }
             }
             if let Some(fields) = self.strain.as_ref().filter(|_| has_strain) {
@@ -258,6 +242,74 @@ impl Update<'_> {
     }
 }
 
+/// Velocity and its three derivatives at `xi` in a cell with these vertices, slot 4i + 2j + k;
+/// `inverse` is 1/h. From differences, axis by axis: exact where the velocity is even.
+#[inline(always)]
+fn trilinear_field<S: Simd>(
+    simd: S,
+    nodes: &[Node],
+    of_cell: &[u32],
+    xi: [f32; 3],
+    inverse: f32,
+) -> [[f32; 4]; 4] {
+    let mut at = [f32x4::splat(simd, 0.0); 8];
+    for (at, &node) in at.iter_mut().zip(of_cell) {
+        *at = f32x4::load_array_ref(simd, &nodes[node as usize]);
+    }
+    let [x, y, z] = xi.map(|c| f32x4::splat(simd, c));
+    let between = |a: f32x4<S>, b: f32x4<S>, t: f32x4<S>| (b - a).mul_add(t, a);
+    // On the four edges along z, the two faces across x, and in between.
+    let mut edge = [[f32x4::splat(simd, 0.0); 2]; 4];
+    for m in 0..4 {
+        let (a, b) = (at[2 * m], at[2 * m + 1]);
+        edge[m] = [between(a, b, z), b - a];
+    }
+    let mut face = [[f32x4::splat(simd, 0.0); 3]; 2];
+    for i in 0..2 {
+        let ([a, az], [b, bz]) = (edge[2 * i], edge[2 * i + 1]);
+        face[i] = [between(a, b, y), b - a, between(az, bz, y)];
+    }
+    let [[a, ay, az], [b, by, bz]] = face;
+    let scale = f32x4::splat(simd, inverse);
+    let slopes = [b - a, between(ay, by, x), between(az, bz, x)];
+    let mut out = [[0.0; 4]; 4];
+    between(a, b, x).store_array(&mut out[0]);
+    for d in 0..3 {
+        (slopes[d] * scale).store_array(&mut out[1 + d]);
+    }
+    out
+}
+
+/// The same of splines.
+#[inline(always)]
+fn spline_field<S: Simd, const G: usize>(
+    simd: S,
+    basis: VelocityBasis,
+    nodes: &[Node],
+    of_cell: &[u32],
+    xi: [f32; 3],
+    inverse: f32,
+) -> [[f32; 4]; 4] {
+    let shape: [Group<S>; G] = shapes(simd, basis, xi, inverse);
+    let mut sums = [[f32x8::splat(simd, 0.0); 3]; 4];
+    for (shape, of_group) in shape.iter().zip(of_cell.chunks_exact(8)) {
+        let mut lanes = [[0.0f32; 8]; 3];
+        for (l, &node) in of_group.iter().enumerate() {
+            let node = &nodes[node as usize];
+            for i in 0..3 {
+                lanes[i][l] = node[i];
+            }
+        }
+        for i in 0..3 {
+            let velocity = f32x8::load_array(simd, lanes[i]);
+            for k in 0..4 {
+                sums[k][i] += velocity * shape[k];
+            }
+        }
+    }
+    sums.map(|[x, y, z]| [sum(x), sum(y), sum(z), 0.0])
+}
+
 #[inline(always)]
 fn sum<S: Simd>(x: f32x8<S>) -> f32 {
     let x = x.as_slice();
@@ -278,4 +330,89 @@ fn within_limits(f: &Mat3) -> bool {
     }
     let (values, _) = symmetric(b);
     values.iter().all(|v| (low..=high).contains(v))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Velocity and derivatives as sums over shape functions.
+    fn plain<const G: usize>(
+        basis: VelocityBasis,
+        nodes: &[Node],
+        xi: [f32; 3],
+        inverse: f32,
+    ) -> [[f64; 3]; 4] {
+        let mut out = [[0.0; 3]; 4];
+        dispatch!(Level::new(), simd => {
+            let shape: [Group<_>; G] = shapes(simd, basis, xi, inverse);
+            for (n, node) in nodes.iter().enumerate() {
+                for k in 0..4 {
+                    let value = f64::from(shape[n / 8][k].as_slice()[n % 8]);
+                    for i in 0..3 {
+                        out[k][i] += value * f64::from(node[i]);
+                    }
+                }
+            }
+        });
+        out
+    }
+
+    fn nodes(n: usize) -> Vec<Node> {
+        let number = |k: usize| ((k * 7919 + 13) % 1000) as f32 / 500.0 - 1.0;
+        (0..n)
+            .map(|k| [0, 1, 2, 3].map(|i| number(4 * k + i)))
+            .collect()
+    }
+
+    #[test]
+    fn fields_are_sums_over_shape_functions() {
+        use VelocityBasis::{B2, B3, Q1};
+        for xi in [
+            [0.1, 0.6, 0.9],
+            [0.5; 3],
+            [0.0, 1.0, 0.25],
+            [1e-5, 0.99999, 0.3],
+        ] {
+            let inverse = 10.0;
+            for basis in [Q1, B2, B3] {
+                let n = if basis == Q1 { 8 } else { 64 };
+                let nodes = nodes(n);
+                let of_cell: Vec<u32> = (0..n as u32).collect();
+                let (found, wanted) = match basis {
+                    Q1 => (
+                        dispatch!(Level::new(), simd => trilinear_field(simd, &nodes, &of_cell, xi, inverse)),
+                        plain::<1>(basis, &nodes, xi, inverse),
+                    ),
+                    _ => (
+                        dispatch!(Level::new(), simd => spline_field::<_, 8>(simd, basis, &nodes, &of_cell, xi, inverse)),
+                        plain::<8>(basis, &nodes, xi, inverse),
+                    ),
+                };
+                for k in 0..4 {
+                    let scale = if k == 0 {
+                        1e-6
+                    } else {
+                        1e-6 * f64::from(inverse)
+                    };
+                    for i in 0..3 {
+                        let error = (f64::from(found[k][i]) - wanted[k][i]).abs();
+                        assert!(
+                            error < 5.0 * scale,
+                            "{basis:?} {k} {i}: {found:?} {wanted:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_even_velocity_is_exact() {
+        let nodes = vec![[0.1, -0.7, 1.3, 5.0]; 8];
+        let of_cell: Vec<u32> = (0..8).collect();
+        let found = dispatch!(Level::new(), simd => trilinear_field(simd, &nodes, &of_cell, [0.37, 0.11, 0.93], 10.0));
+        assert_eq!(found[0][..3], nodes[0][..3]);
+        assert!(found[1..].iter().flatten().all(|&x| x == 0.0));
+    }
 }

@@ -2,9 +2,11 @@
 
 mod assembly;
 mod geometry;
+mod mpm;
 
 pub use assembly::{Measurement, Measurements, assembly};
 pub use geometry::{Rate, Rates, geometry};
+pub use mpm::{Kernel, MpmRates, SceneRate, mpm};
 
 use std::time::Instant;
 
@@ -20,6 +22,11 @@ fn median(mut work: impl FnMut() -> anyhow::Result<()>) -> anyhow::Result<f64> {
         work()?;
         *time = start.elapsed().as_secs_f64();
     }
-    times.sort_unstable_by(f64::total_cmp);
-    Ok(times[REPEATS / 2])
+    Ok(middle(&mut times))
+}
+
+/// The median; 0 of nothing.
+fn middle(numbers: &mut [f64]) -> f64 {
+    numbers.sort_unstable_by(f64::total_cmp);
+    numbers.get(numbers.len() / 2).copied().unwrap_or(0.0)
 }

@@ -139,24 +139,19 @@ impl State {
 
     /// Bytes of its arrays.
     fn bytes(&self) -> usize {
-        let p = &self.particles;
         fn of<T>(array: &Vec<T>) -> usize {
             array.capacity() * size_of::<T>()
         }
-        of(&p.position)
-            + of(&p.velocity)
-            + of(&p.gradient)
-            + of(&p.elastic)
-            + of(&p.plastic_volume)
-            + of(&p.stress)
-            + of(&p.frame)
-            + of(&p.mass)
-            + of(&p.radius)
-            + of(&p.material)
-            + of(&p.flags)
-            + of(&p.world)
+        let driven = self.driven.iter().map(|d| of(&d.index) + of(&d.rest));
+        self.particles.bytes()
+            + self.colliders.bytes()
+            + self.grains.as_ref().map_or(0, Grains::bytes)
+            + driven.sum::<usize>()
             + of(&self.cloud)
-            + self.grains.as_ref().map_or(0, |g| 2 * of(&g.position))
+            + of(&self.bodies)
+            + of(&self.origins)
+            + of(&self.before)
+            + of(&self.impulses)
     }
 }
 
@@ -291,7 +286,7 @@ pub fn run(scene: &Scene, options: &SimulateOptions) -> anyhow::Result<Done> {
         }
         if options.memory && step.is_multiple_of(MEMORY_STEPS) {
             record.resident(step);
-            let line = memory_line(step, live_bytes(&state));
+            let line = memory_line(step, live_bytes(&state, &solver));
             if options.silent {
                 // Asked for, so shown; standard output stays with the results.
                 eprintln!("{line}");
@@ -331,7 +326,7 @@ pub fn run(scene: &Scene, options: &SimulateOptions) -> anyhow::Result<Done> {
         residual_max: f64::from(record.last.residual_max),
         particles_binned: record.last.binned,
         particles_dropped: state.dropped as usize,
-        live_bytes: live_bytes(&state),
+        live_bytes: live_bytes(&state, &solver),
         pooled_bytes: Pool::default_pool().stats().pooled_bytes,
         rss_mib: record.rss,
         peak_rss_mib: resident::peak_rss_mib(),
@@ -483,9 +478,9 @@ fn timed(work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<f64> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// Bytes in use: those of the state and the pool; arrays that the solver keeps are not counted.
-fn live_bytes(state: &State) -> usize {
-    state.bytes() + Pool::default_pool().stats().live_bytes
+/// Bytes in use: those of the state, the solver and the pool.
+fn live_bytes(state: &State, solver: &Solver) -> usize {
+    state.bytes() + solver.bytes() + Pool::default_pool().stats().live_bytes
 }
 
 fn memory_line(step: usize, live: usize) -> String {

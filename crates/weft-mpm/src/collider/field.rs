@@ -4,6 +4,7 @@ use glam::{DVec2, DVec3};
 
 use super::pose::{LARGEST, length};
 use super::shape::Sample;
+use crate::bytes::Bytes;
 
 /// Heights on a regular grid, with two triangles in each cell.
 ///
@@ -124,6 +125,12 @@ pub(super) struct Terrain {
     field: HeightField,
     size: DVec2,
     highest: f64,
+}
+
+impl Bytes for Terrain {
+    fn bytes(&self) -> usize {
+        self.field.heights.bytes()
+    }
 }
 
 impl Terrain {

@@ -1,5 +1,6 @@
 //! Distance to surfaces of triangles, closed or open.
 
+use crate::bytes::{Bytes, sum_of_bytes};
 use glam::DVec3;
 use weft::geometry::{Geometry, Locator, Mesh, Surface, SurfaceError, Topology};
 
@@ -21,6 +22,21 @@ pub(super) struct Triangles {
 enum Finder {
     Closed(Surface),
     Open(Locator),
+}
+
+/// Bytes a triangle that a search for the nearest and a surface with its topology take, about.
+const SEARCH_BYTES: usize = 270;
+const SURFACE_BYTES: usize = 350;
+
+impl Bytes for Triangles {
+    fn bytes(&self) -> usize {
+        let each = match &self.finder {
+            Finder::Closed(_) => SURFACE_BYTES,
+            Finder::Open(_) => SEARCH_BYTES,
+        };
+        let Normals { faces, parts } = &self.normals;
+        sum_of_bytes!(faces, parts) + each * faces.len()
+    }
 }
 
 impl Triangles {

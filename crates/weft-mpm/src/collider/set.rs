@@ -5,6 +5,7 @@ use glam::{DMat3, DVec3};
 use super::body::{Body, Motion, State};
 use super::pose::{LARGEST, Pose, Rigid, length, not_negative, vector};
 use super::shape::{Shape, Solid};
+use crate::bytes::{Bytes, sum_of_bytes};
 use crate::{ColliderVelocity, MpmError};
 
 /// The body that all colliders belong to unless they name another: it stands still.
@@ -152,6 +153,12 @@ impl Colliders {
         colliders.set_voxel_size(voxel_size)?;
         colliders.add_body(Body::fixed(Pose::IDENTITY))?;
         Ok(colliders)
+    }
+
+    /// Bytes of all arrays; those of meshes are reckoned from their number of triangles.
+    pub fn bytes(&self) -> usize {
+        let solids = self.entries.iter().map(|entry| entry.solid.bytes());
+        sum_of_bytes!(&self.bodies, &self.entries) + solids.sum::<usize>()
     }
 
     /// The edge of the solver's cells, m.

@@ -5,6 +5,7 @@ use glam::DVec3;
 use super::field::{HeightField, Terrain};
 use super::mesh::Triangles;
 use super::pose::{length, not_negative};
+use crate::bytes::Bytes;
 use weft::geometry::Mesh;
 
 /// A shape, in its own frame.
@@ -61,6 +62,16 @@ pub(super) enum Solid {
     Capsule { radius: f64, half_length: f64 },
     Terrain(Terrain),
     Triangles(Box<Triangles>),
+}
+
+impl Bytes for Solid {
+    fn bytes(&self) -> usize {
+        match self {
+            Solid::Plane | Solid::Box(_) | Solid::Sphere(_) | Solid::Capsule { .. } => 0,
+            Solid::Terrain(terrain) => terrain.bytes(),
+            Solid::Triangles(triangles) => size_of::<Triangles>() + triangles.bytes(),
+        }
+    }
 }
 
 impl Solid {

@@ -9,6 +9,7 @@ use super::lanes::Wide;
 use super::rows::{Layout, MOST_COLUMNS, STRESS, fill};
 use super::shared::Shared;
 use super::{LANES, Lane, Node, Sites};
+use crate::bytes::{Bytes, sum_of_bytes};
 use fearless_simd::{Level, dispatch};
 use std::ops::Range;
 
@@ -39,6 +40,21 @@ pub(super) struct Blocks {
     /// `[block][row][6]`: changes of stress that are still to reach the velocity.
     delta: Vec<Wide>,
     counts: Vec<u32>,
+}
+
+impl Bytes for Blocks {
+    fn bytes(&self) -> usize {
+        let Self {
+            records,
+            residual,
+            batches,
+            share,
+            delta,
+            counts,
+            layout: _,
+        } = self;
+        sum_of_bytes!(records, residual, batches, share, delta, counts)
+    }
 }
 
 /// Chunks of some blocks for the threads of a crew.

@@ -10,6 +10,7 @@ use super::eigen::eigen;
 use super::lanes::{Wide, array, each, gather, load, load_all, scatter, splat, store_all};
 use super::shared::Shared;
 use super::{BodyResponse, Contacts, LANES, Lane, Node};
+use crate::bytes::{Bytes, sum_of_bytes};
 use fearless_simd::{Level, Simd, dispatch, f32x4, f32x8, prelude::*};
 use std::ops::Range;
 
@@ -31,6 +32,31 @@ pub(super) struct Touch {
     entries: Vec<(u32, f32)>,
     /// Impulse and moment on each body.
     sums: Vec<[f64; 6]>,
+}
+
+impl Bytes for Touch {
+    fn bytes(&self) -> usize {
+        let Self {
+            inverse,
+            delta,
+            counts,
+            body_counts,
+            nodes,
+            starts,
+            entries,
+            sums,
+        } = self;
+        sum_of_bytes!(
+            inverse,
+            delta,
+            counts,
+            body_counts,
+            nodes,
+            starts,
+            entries,
+            sums
+        )
+    }
 }
 
 /// The bodies of eight contacts, if any has finite mass.

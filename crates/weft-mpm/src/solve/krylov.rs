@@ -12,6 +12,7 @@ use super::rows::{INVERSE, STRESS};
 use super::shared::Shared;
 use super::{LANES, Node, Sites};
 use crate::LinearKind;
+use crate::bytes::{Bytes, sum_of_bytes};
 use fearless_simd::{Level, Simd, dispatch};
 
 /// Iterations between two looks at the residual.
@@ -42,6 +43,45 @@ pub(super) struct Krylov {
     triangle: Vec<f64>,
     turns: Vec<[f64; 2]>,
     rest: Vec<f64>,
+}
+
+impl Bytes for Krylov {
+    fn bytes(&self) -> usize {
+        let Self {
+            solution,
+            residual,
+            preconditioned,
+            direction,
+            image,
+            other,
+            basis,
+            work,
+            partial,
+            bound,
+            active,
+            scalars,
+            triangle,
+            turns,
+            rest,
+        } = self;
+        sum_of_bytes!(
+            solution,
+            residual,
+            preconditioned,
+            direction,
+            image,
+            other,
+            basis,
+            work,
+            partial,
+            bound,
+            active,
+            scalars,
+            triangle,
+            turns,
+            rest
+        )
+    }
 }
 
 /// Where vectors live.

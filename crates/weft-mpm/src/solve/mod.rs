@@ -18,6 +18,7 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
+use crate::bytes::{Bytes, sum_of_bytes};
 pub(crate) use flow::project;
 #[cfg(test)]
 pub(crate) use rheology::SolveReport;
@@ -71,6 +72,29 @@ pub(crate) struct Sites {
     pub worlds: usize,
 }
 
+impl Bytes for Sites {
+    fn bytes(&self) -> usize {
+        let Self {
+            colours,
+            used,
+            columns,
+            b,
+            volume,
+            offset,
+            yields,
+            compliance,
+            stress,
+            world,
+            width: _,
+            rows: _,
+            worlds: _,
+        } = self;
+        sum_of_bytes!(
+            colours, used, columns, b, volume, offset, yields, compliance, stress, world
+        )
+    }
+}
+
 impl Sites {
     /// World of a site.
     fn world_of(&self, block: usize, lane: usize) -> usize {
@@ -108,6 +132,29 @@ pub(crate) struct Contacts {
     pub bodies: Vec<BodyResponse>,
     /// h³: impulses are per volume.
     pub cell_volume: f32,
+}
+
+impl Bytes for Contacts {
+    fn bytes(&self) -> usize {
+        let Self {
+            columns,
+            weights,
+            normal,
+            target,
+            friction,
+            adhesion,
+            impulse,
+            body,
+            arm,
+            bodies,
+            width: _,
+            count: _,
+            cell_volume: _,
+        } = self;
+        sum_of_bytes!(
+            columns, weights, normal, target, friction, adhesion, impulse, body, arm, bodies
+        )
+    }
 }
 
 /// How a body answers impulses.

@@ -7,6 +7,7 @@ use super::kernels::Sweep;
 use super::krylov::Krylov;
 use super::rows::MOST_COLUMNS;
 use super::{Contacts, LANES, Lane, Node, Sites};
+use crate::bytes::{Bytes, sum_of_bytes};
 use crate::{RheologyKind, Stage};
 
 /// Iterations of a rheology stage that is only a first guess.
@@ -57,6 +58,19 @@ pub(crate) struct RheologySolver {
     /// Velocity before the solve, for stages that are only a guess.
     start: Vec<Node>,
     worlds: Vec<World>,
+}
+
+impl Bytes for RheologySolver {
+    fn bytes(&self) -> usize {
+        let Self {
+            blocks,
+            touch,
+            krylov,
+            start,
+            worlds,
+        } = self;
+        sum_of_bytes!(blocks, touch, krylov, start, worlds)
+    }
 }
 
 /// Rows of a world, and the sum and largest of their squared corrections.
