@@ -288,3 +288,21 @@ fn issue_004_gaps_at_sides_are_refused() {
         }
     }
 }
+
+/// Maps that differ in positions only share their connectivity.
+#[test]
+fn issue_004_moves_share_connectivity() {
+    let mesh = shapes::disk(3).unwrap().elevated(2).unwrap();
+    let moved = Deformation::by(&mesh, &Expr::zero(Shape::Vector(2)), 2).unwrap();
+    let geometry = moved.geometry();
+    let [a, b] = [mesh.map(), geometry.map()];
+    let larger = |nodes: &[[f64; 3]]| nodes.iter().map(|x| x.map(|c| 2.0 * c)).collect();
+    mesh.move_vertices(larger(&a.nodes)).unwrap();
+    geometry.move_nodes(larger(&b.nodes)).unwrap();
+    let copy = mesh.moved(|x| x.map(|c| c + 1.0)).unwrap();
+    for (old, new) in [(&a, mesh.map()), (&a, copy.map()), (&b, geometry.map())] {
+        assert!(Arc::ptr_eq(&old.cell_nodes, &new.cell_nodes));
+        let vertices = [&old.vertex_nodes, &new.vertex_nodes].map(|v| v.as_ref().unwrap());
+        assert!(Arc::ptr_eq(vertices[0], vertices[1]));
+    }
+}
