@@ -299,7 +299,7 @@ fn issue_004_moves_share_connectivity() {
     let larger = |nodes: &[[f64; 3]]| nodes.iter().map(|x| x.map(|c| 2.0 * c)).collect();
     mesh.move_vertices(larger(&a.nodes)).unwrap();
     geometry.move_nodes(larger(&b.nodes)).unwrap();
-    let copy = mesh.moved(|x| x.map(|c| c + 1.0)).unwrap();
+    let copy = mesh.moved(|x| [x[0] + 1.0, x[1], 0.0]).unwrap();
     for (old, new) in [(&a, mesh.map()), (&a, copy.map()), (&b, geometry.map())] {
         assert!(Arc::ptr_eq(&old.cell_nodes, &new.cell_nodes));
         let vertices = [&old.vertex_nodes, &new.vertex_nodes].map(|v| v.as_ref().unwrap());

@@ -304,10 +304,12 @@ fn transfer_life(random: &mut Random) {
     drop(transfer.project(&field, &space).unwrap());
 }
 
+type Life = fn(&mut Random);
+
 #[test]
 fn a_thousand_lives_of_each_kind_leave_nothing_behind() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let lives: [(&str, fn(&mut Random)); 9] = [
+    let lives: [(&str, Life); 9] = [
         ("mesh", mesh_life),
         ("voxel grid", voxel_life),
         ("adaptive grid", adaptive_life),
@@ -318,7 +320,7 @@ fn a_thousand_lives_of_each_kind_leave_nothing_behind() {
         ("surface", surface_life),
         ("transfer", transfer_life),
     ];
-    let mut live = |life: fn(&mut Random), count: usize| {
+    let mut live = |life: Life, count: usize| {
         (0..count).for_each(|_| life(&mut random));
         // What stays in the pool is kept on purpose.
         Pool::default_pool().trim();
