@@ -1,8 +1,6 @@
 //! Rebuilding partitions allocates nothing after warm-up, survives memory running out, and leaves
 //! nothing behind.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::sync::Arc;
 
 use weft::element::{CellKind, NodeFamily};
@@ -12,43 +10,11 @@ use weft::space::Space;
 
 #[path = "common/mod.rs"]
 mod common;
+#[path = "common/counting.rs"]
+mod counting;
 
 use common::Random;
-
-/// Counts the allocations of each thread, and refuses them when told to.
-struct Counting;
-
-thread_local! {
-    static CALLS: Cell<usize> = const { Cell::new(0) };
-    static BYTES: Cell<isize> = const { Cell::new(0) };
-    /// Allocations still granted.
-    static LEFT: Cell<usize> = const { Cell::new(usize::MAX) };
-}
-
-// SAFETY: granted requests are passed on to the system's allocator, a null pointer is the answer
-// to others; counters are plain thread-locals without destructors.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        CALLS.set(CALLS.get() + 1);
-        match LEFT.get() {
-            usize::MAX => {}
-            0 => return std::ptr::null_mut(),
-            left => LEFT.set(left - 1),
-        }
-        BYTES.set(BYTES.get() + layout.size() as isize);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        BYTES.set(BYTES.get() - layout.size() as isize);
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(start, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
+use counting::{grant, own_bytes, own_calls};
 
 /// In a pool of one thread all work is done, and counted, on that thread.
 fn on_one_thread(work: impl FnOnce() + Send) {
@@ -138,9 +104,9 @@ fn a_thousand_rebuilds_allocate_nothing() {
             all.rebuild(&space, &environments, &mask).unwrap();
             for step in 0..1000 {
                 random_mask(&mut mask, &mut random);
-                let before = CALLS.get();
+                let before = own_calls();
                 all.rebuild(&space, &environments, &mask).unwrap();
-                assert_eq!(CALLS.get() - before, 0, "step {step}");
+                assert_eq!(own_calls() - before, 0, "step {step}");
                 if step % 50 == 0 {
                     assert_eq!(all.seen(), All::new(&space, &environments, &mask).seen());
                 }
@@ -178,9 +144,9 @@ fn memory_that_runs_out_changes_nothing() {
         let mut failures = 0;
         let run = |step: &mut dyn FnMut() -> Result<(), PartitionError>, failures: &mut usize| {
             for granted in 0.. {
-                LEFT.set(granted);
+                grant(granted);
                 let result = step();
-                LEFT.set(usize::MAX);
+                grant(usize::MAX);
                 match result {
                     Ok(()) => return granted,
                     Err(error) => assert_eq!(error, PartitionError::Memory),
@@ -259,8 +225,48 @@ fn nothing_is_left_behind() {
         };
         // The first round also makes what the thread pool keeps for itself.
         cycles(200);
-        let start = BYTES.get();
+        let start = own_bytes();
         cycles(1000);
-        assert_eq!(BYTES.get(), start);
+        assert_eq!(own_bytes(), start);
+    });
+}
+
+/// Whole and linear partitions follow a geometry that changes without allocating, and stay as they
+/// are where memory runs out.
+#[test]
+fn issue_004_following_runs_allocates_nothing() {
+    on_one_thread(|| {
+        let states = [3, 2].map(|n| {
+            let mesh = shapes::box_tets([n; 3], [0.0; 3], [1.0; 3]).unwrap();
+            (mesh.map().nodes.clone(), mesh.topology().cells().to_vec())
+        });
+        let mesh = shapes::box_tets([1; 3], [0.0; 3], [1.0; 3]).unwrap();
+        let shared: Arc<dyn Geometry> = Arc::new(mesh.clone());
+        let mut all = [
+            GeometryPartition::whole(shared.clone()).unwrap(),
+            GeometryPartition::linear(shared, 1, 3).unwrap(),
+        ];
+        for step in 0..20 {
+            let (nodes, cells) = states[step % 2].clone();
+            mesh.rebuild(nodes, cells).unwrap();
+            for part in &mut all {
+                let old = [part.cells().to_vec(), part.sides().to_vec()];
+                let mut failures = 0;
+                let before = own_calls();
+                for granted in 0.. {
+                    grant(granted);
+                    let result = part.follow();
+                    grant(usize::MAX);
+                    match result {
+                        Ok(()) => break,
+                        Err(error) => assert_eq!(error, PartitionError::Memory),
+                    }
+                    assert!(part.cells() == old[0] && part.sides() == old[1]);
+                    failures += 1;
+                }
+                assert_eq!(failures > 0, step == 0, "step {step}");
+                assert!(step == 0 || own_calls() == before);
+            }
+        }
     });
 }

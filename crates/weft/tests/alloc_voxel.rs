@@ -2,34 +2,12 @@
 //! stays as large as it is.
 #![cfg(not(loom))]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
-
 use weft::geometry::{Geometry, VoxelCapacity, VoxelGrid, VoxelMap};
 
-/// The system's allocator, counting what all threads do with it.
-struct Counting;
+#[path = "common/counting.rs"]
+mod counting;
 
-static CALLS: AtomicUsize = AtomicUsize::new(0);
-static BYTES: AtomicIsize = AtomicIsize::new(0);
-
-// SAFETY: everything is passed on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        CALLS.fetch_add(1, Ordering::Relaxed);
-        BYTES.fetch_add(layout.size() as isize, Ordering::Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        BYTES.fetch_sub(layout.size() as isize, Ordering::Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(start, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
+use counting::{bytes, calls};
 
 /// What the library of threads may keep for later, in bytes: far less than one grid's tables.
 const LIBRARY: usize = 32 << 10;
@@ -150,13 +128,14 @@ fn warm_rebuilds_allocate_nothing_and_nothing_is_left_behind() {
     let environments: Vec<u32> = (0..rest.len()).map(|n| n as u32 % 3).collect();
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(2)
+        .start_handler(|_| counting::watch())
         .build()
         .unwrap();
     // Inside, as handing work to a pool from outside allocates now and then.
     pool.install(|| {
         let map = VoxelMap::uniform(0.1).unwrap();
         let mut cloud = rest.clone();
-        let start = BYTES.load(Ordering::Relaxed);
+        let start = bytes();
         let (grid, _) = VoxelGrid::from_points(&cloud, None, map).unwrap();
         let (packed, _) =
             VoxelGrid::from_environment_points(&cloud, None, &environments, 3, 3, map).unwrap();
@@ -181,10 +160,9 @@ fn warm_rebuilds_allocate_nothing_and_nothing_is_left_behind() {
         // Twice round, since the two sets of arrays take turns.
         cycle(0..120);
         let mut counted = |steps: std::ops::Range<usize>| {
-            let (calls, bytes) = (CALLS.load(Ordering::Relaxed), BYTES.load(Ordering::Relaxed));
+            let before = (calls(), bytes());
             cycle(steps);
-            assert_eq!(CALLS.load(Ordering::Relaxed) - calls, 0);
-            assert_eq!(BYTES.load(Ordering::Relaxed), bytes);
+            assert_eq!((calls(), bytes()), before);
             resident()
         };
         let (early, late) = (counted(120..500), counted(500..10_120));
@@ -203,9 +181,9 @@ fn warm_rebuilds_allocate_nothing_and_nothing_is_left_behind() {
             drop((grid.topology(), grid.map(), grid.tags()));
         };
         (0..80).for_each(with_tables);
-        let settled = BYTES.load(Ordering::Relaxed);
+        let settled = bytes();
         (80..240).for_each(with_tables);
-        let near = |wanted: isize| BYTES.load(Ordering::Relaxed).abs_diff(wanted) < LIBRARY;
+        let near = |wanted: isize| bytes().abs_diff(wanted) < LIBRARY;
         assert!(near(settled), "{settled}");
         drop((grid, packed));
         assert!(near(start), "{start}");

@@ -3,9 +3,14 @@
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
 use std::sync::Arc;
 use weft::assemble::{Deformation, evaluate_at, integrate};
+use weft::element::CellKind;
 use weft::field::Field;
 use weft::form::{Expr, Measure, Scope, Shape};
-use weft::geometry::{Geometry, Grid2, frame_at, locate, shapes};
+use weft::geometry::{
+    AdaptiveVoxelGrid, Deformed, Geometry, GeometryError, Grid2, Mesh, VoxelMap, frame_at, locate,
+    shapes,
+};
+use weft::partition::Batch;
 use weft::space::Space;
 
 fn text<G: Geometry + Clone + 'static>(geometry: &G, source: &str) -> Expr {
@@ -185,4 +190,119 @@ fn numbering_and_vertices_are_the_base_s() {
     )
     .unwrap();
     assert!(x[..2].iter().all(|c| c.abs() < 1e-14));
+}
+
+fn image([x, y, z]: [f64; 3]) -> [f64; 3] {
+    [x + 0.1 * y * z, y - 0.05 * x, z + 0.02 * x * x]
+}
+
+const IMAGE: &str = "[x[0] + 0.1*x[1]*x[2], x[1] - 0.05*x[0], x[2] + 0.02*x[0]*x[0]]";
+
+fn check_vertices(geometry: &Deformed, base: &dyn Geometry, factor: f64) {
+    let (from, to) = (base.map(), geometry.map());
+    assert_eq!(to.vertex_count(), base.topology().vertex_count());
+    for vertex in 0..to.vertex_count() as u32 {
+        let wanted = image(from.vertex(vertex)).map(|c| factor * c);
+        let found = to.vertex(vertex);
+        let off = (0..3).map(|d| (wanted[d] - found[d]).abs());
+        assert!(
+            off.fold(0.0, f64::max) < 1e-13,
+            "{vertex}: {found:?} {wanted:?}"
+        );
+    }
+}
+
+/// Corners of parts of boundary faces, which no cell has, move with the cell they lie on.
+#[test]
+fn issue_004_corners_that_no_cell_has() {
+    let map = VoxelMap::uniform(0.5).unwrap();
+    for cells in [
+        vec![([0; 3], 1), ([2, 0, 0], 0)],
+        vec![([0; 3], 2), ([4, 1, 1], 0), ([0, 4, 3], 0), ([-2, 0, 2], 1)],
+    ] {
+        let grid = AdaptiveVoxelGrid::from_cells(&cells, map).unwrap();
+        let moved = Deformation::to(&grid, &text(&grid, IMAGE), 2).unwrap();
+        let geometry = moved.geometry();
+        check_vertices(geometry, &grid, 1.0);
+        let given = Space::lagrange(&grid, 2).unwrap().all_node_count();
+        let mut nodes = geometry.map().nodes.clone();
+        assert!(nodes.len() > given, "the grid has such corners");
+        assert!(matches!(
+            geometry.move_nodes(nodes.clone()),
+            Err(GeometryError::PointCount { expected, .. }) if expected == given
+        ));
+        nodes.truncate(given);
+        let twice = nodes.iter().map(|x| x.map(|c| 2.0 * c)).collect();
+        geometry.move_nodes(twice).unwrap();
+        check_vertices(geometry, &grid, 2.0);
+        nodes[0] = [f64::NAN; 3];
+        assert!(matches!(
+            geometry.move_nodes(nodes),
+            Err(GeometryError::BadCoordinate { point: 0, .. })
+        ));
+        check_vertices(geometry, &grid, 2.0);
+        let batch = Batch::new(Arc::new(grid), 2).unwrap();
+        let moved = Deformation::to(&batch, &text(&batch, IMAGE), 2).unwrap();
+        check_vertices(moved.geometry(), &batch, 1.0);
+    }
+    // A vertex that nothing uses stays where it is.
+    let points = vec![[0.0; 3], [1.0, 0.0, 0.0], [5.0, 5.0, 0.0], [0.0, 1.0, 0.0]];
+    let mesh = Mesh::new(CellKind::Triangle, 2, points, vec![0, 1, 3]).unwrap();
+    let moved = Deformation::to(&mesh, &text(&mesh, "[x[0] + 1, x[1]]"), 2).unwrap();
+    let map = moved.geometry().map();
+    let vertices = [0, 1, 2, 3].map(|v| map.vertex(v));
+    assert_eq!(vertices[2], [5.0, 5.0, 0.0]);
+    assert!((vertices[1][0] - 2.0).abs() < 1e-14);
+}
+
+/// Neighbours must have the nodes of their common side in common, in every degree.
+#[test]
+fn issue_004_gaps_at_sides_are_refused() {
+    for kind in CellKind::CELLS {
+        let mesh = match kind {
+            CellKind::Segment => shapes::segments(2, 0.0, 1.0),
+            CellKind::Triangle => shapes::rectangle_triangles([1, 1], [0.0; 2], [1.0; 2]),
+            CellKind::Quad => shapes::rectangle_quads([2, 1], [0.0; 2], [1.0; 2]),
+            CellKind::Tet => shapes::box_tets([1; 3], [0.0; 3], [1.0; 3]),
+            _ => shapes::box_hexes([2, 1, 1], [0.0; 3], [1.0; 3]),
+        };
+        let mesh = mesh.unwrap();
+        for degree in 1..=3 {
+            let map = match degree {
+                1 => mesh.map(),
+                _ => mesh.elevated(degree).unwrap().map(),
+            };
+            let base: Arc<dyn Geometry> = Arc::new(mesh.clone());
+            let shared = map.cell_nodes.to_vec();
+            Deformed::new(base.clone(), degree, map.nodes.clone(), shared.clone()).unwrap();
+            // Each cell with nodes of its own, in the same places.
+            let own: Vec<[f64; 3]> = shared.iter().map(|&n| map.nodes[n as usize]).collect();
+            let numbers = (0..own.len() as u32).collect();
+            assert!(
+                matches!(
+                    Deformed::new(base, degree, own, numbers),
+                    Err(GeometryError::SideNodes { .. })
+                ),
+                "{kind:?} {degree}"
+            );
+        }
+    }
+}
+
+/// Maps that differ in positions only share their connectivity.
+#[test]
+fn issue_004_moves_share_connectivity() {
+    let mesh = shapes::disk(3).unwrap().elevated(2).unwrap();
+    let moved = Deformation::by(&mesh, &Expr::zero(Shape::Vector(2)), 2).unwrap();
+    let geometry = moved.geometry();
+    let [a, b] = [mesh.map(), geometry.map()];
+    let larger = |nodes: &[[f64; 3]]| nodes.iter().map(|x| x.map(|c| 2.0 * c)).collect();
+    mesh.move_vertices(larger(&a.nodes)).unwrap();
+    geometry.move_nodes(larger(&b.nodes)).unwrap();
+    let copy = mesh.moved(|x| [x[0] + 1.0, x[1], 0.0]).unwrap();
+    for (old, new) in [(&a, mesh.map()), (&a, copy.map()), (&b, geometry.map())] {
+        assert!(Arc::ptr_eq(&old.cell_nodes, &new.cell_nodes));
+        let vertices = [&old.vertex_nodes, &new.vertex_nodes].map(|v| v.as_ref().unwrap());
+        assert!(Arc::ptr_eq(vertices[0], vertices[1]));
+    }
 }

@@ -1,41 +1,12 @@
 //! Counts every heap allocation: a warm pool makes none, and nothing is ever left behind.
 #![cfg(not(loom))]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use weft::memory::{Buffer, Pool};
 
-/// The system's allocator, counting what each thread does with it.
-struct Counting;
+#[path = "common/counting.rs"]
+mod counting;
 
-thread_local! {
-    static CALLS: Cell<usize> = const { Cell::new(0) };
-    static BYTES: Cell<isize> = const { Cell::new(0) };
-}
-
-// SAFETY: everything is passed on to the system's allocator; counters are plain thread-locals.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        CALLS.set(CALLS.get() + 1);
-        BYTES.set(BYTES.get() + layout.size() as isize);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        CALLS.set(CALLS.get() + 1);
-        BYTES.set(BYTES.get() + layout.size() as isize);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        BYTES.set(BYTES.get() - layout.size() as isize);
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(start, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
+use counting::{own_bytes, own_calls};
 
 /// A small deterministic random number generator (xorshift64*).
 struct Random(u64);
@@ -61,9 +32,9 @@ fn a_warm_pool_allocates_nothing() {
         let _c = pool.borrow_from(&[[1.0f64; 3]; 20]);
     };
     (0..1000).for_each(cycle);
-    let before = CALLS.get();
+    let before = own_calls();
     (0..10_000).for_each(cycle);
-    assert_eq!(CALLS.get() - before, 0);
+    assert_eq!(own_calls() - before, 0);
 }
 
 #[test]
@@ -71,9 +42,9 @@ fn returning_many_at_once_allocates_nothing() {
     let pool = Pool::new();
     let held: Vec<Buffer<f64>> = (0..1000).map(|_| pool.borrow_dirty(100)).collect();
     pool.trim();
-    let before = CALLS.get();
+    let before = own_calls();
     drop(held);
-    assert_eq!(CALLS.get() - before, 0);
+    assert_eq!(own_calls() - before, 0);
 }
 
 /// One step of a made-up simulation, with the temporaries of a step: lists of particles and cells
@@ -106,7 +77,7 @@ fn memory_is_flat_over_a_thousand_steps() {
     }
     (0..50).for_each(|_| simulation_step(&pool, &mut random, [20_000, 8_000], &mut state));
     let warm = pool.stats();
-    let (calls, bytes) = (CALLS.get(), BYTES.get());
+    let (calls, bytes) = (own_calls(), own_bytes());
     for _ in 0..1000 {
         let size = [20_000 + random.below(5_000), 8_000 + random.below(1_000)];
         simulation_step(&pool, &mut random, size, &mut state);
@@ -117,12 +88,12 @@ fn memory_is_flat_over_a_thousand_steps() {
         );
     }
     assert_eq!(pool.stats().misses, warm.misses);
-    assert_eq!((CALLS.get(), BYTES.get()), (calls, bytes));
+    assert_eq!((own_calls(), own_bytes()), (calls, bytes));
 }
 
 #[test]
 fn everything_is_freed_even_when_pools_go_first() {
-    let start = BYTES.get();
+    let start = own_bytes();
     for seed in 1..50 {
         let mut random = Random(seed);
         let mut pools: Vec<Pool> = (0..3).map(|_| Pool::new()).collect();
@@ -155,6 +126,6 @@ fn everything_is_freed_even_when_pools_go_first() {
             drop(held);
             drop(pools);
         }
-        assert_eq!(BYTES.get(), start, "seed {seed}");
+        assert_eq!(own_bytes(), start, "seed {seed}");
     }
 }

@@ -2,41 +2,21 @@
 //! they began; a failed change leaves its object as it was.
 #![cfg(not(loom))]
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicIsize, Ordering};
+use weft::adapt::Transfer;
 use weft::assemble::{Deformation, MatrixPlan, PointPlan, ScalarPlan, VectorPlan};
 use weft::field::Field;
 use weft::form::{Expr, Measure, Scope, grad};
 use weft::geometry::{
-    AdaptiveVoxelGrid, Geometry, Grading, Locator, Mark, Mesh, VoxelGrid, VoxelMap, shapes,
+    AdaptiveVoxelGrid, Geometry, Grading, Locator, Mark, Mesh, Surface, VoxelGrid, VoxelMap, shapes,
 };
 use weft::memory::Pool;
-use weft::partition::{GeometryPartition, SpacePartition};
+use weft::partition::{Batch, BatchLocator, EnvironmentOrder, GeometryPartition, SpacePartition};
 use weft::problem::{Dirichlet, LinearProblem, Solver};
 use weft::space::Space;
 
-/// The system's allocator, counting the bytes in use.
-struct Counting;
-
-static LIVE: AtomicIsize = AtomicIsize::new(0);
-
-// SAFETY: everything is passed on to the system's allocator; the counter is atomic.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        LIVE.fetch_add(layout.size() as isize, Ordering::Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size() as isize, Ordering::Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(start, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
+#[path = "common/counting.rs"]
+mod counting;
 
 struct Random(u64);
 
@@ -169,9 +149,19 @@ fn partition_life(random: &mut Random) {
     let mut mask = vec![true; cells];
     let mut part = GeometryPartition::by_mask(geometry, &mask).unwrap();
     for _ in 0..3 {
-        let before = part.cells().to_vec();
+        let lists = |part: &GeometryPartition| {
+            let lists = [
+                part.cells(),
+                part.sides(),
+                part.boundary_sides(),
+                part.frontier_sides(),
+            ];
+            let owners: Vec<u32> = (0..cells).map(|c| part.owner(c)).collect();
+            (lists.map(|list| list.to_vec()), owners)
+        };
+        let before = lists(&part);
         assert!(part.rebuild(&vec![true; cells + 1]).is_err());
-        assert_eq!(part.cells(), before);
+        assert_eq!(lists(&part), before);
         mask[random.next(cells)] ^= true;
         part.rebuild(&mask).unwrap();
     }
@@ -235,24 +225,106 @@ fn deformation_life(random: &mut Random) {
     }
 }
 
-#[test]
-fn a_thousand_random_lives_leave_nothing_behind() {
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let lives: [fn(&mut Random); 6] = [
-        mesh_life,
-        voxel_life,
-        adaptive_life,
-        partition_life,
-        problem_life,
-        deformation_life,
-    ];
-    let mut live = |count: usize| {
-        for _ in 0..count {
-            lives[random.next(lives.len())](&mut random);
+/// A batch goes on only when told to, and all at once.
+fn batch_life(random: &mut Random) {
+    let mesh = mesh(random);
+    let base: Arc<dyn Geometry> = Arc::new(mesh.clone());
+    let copies = 1 + random.next(3);
+    let batch = Batch::new(base.clone(), copies).unwrap();
+    assert!(Batch::new(base.clone(), 0).is_err());
+    assert!(Batch::moved(base, vec![[f64::NAN; 3]]).is_err());
+    for _ in 0..2 {
+        let before = batch.snapshot();
+        let (map, topology) = (mesh.map(), mesh.topology());
+        let nodes = map.nodes.iter().map(|x| x.map(|c| 1.5 * c)).collect();
+        match random.next(2) {
+            0 => mesh.move_vertices(nodes).unwrap(),
+            _ => mesh.rebuild(nodes, topology.cells().to_vec()).unwrap(),
         }
+        let now = batch.snapshot();
+        assert!(Arc::ptr_eq(&before.topology, &now.topology));
+        assert!(Arc::ptr_eq(&before.map, &now.map));
+        assert!(batch.refresh().unwrap());
+    }
+    let locator = BatchLocator::new(&batch);
+    assert!(locator.find(copies, [0.0; 3], 0.0).is_err());
+    let space = Space::lagrange(&batch, 1 + random.next(2)).unwrap();
+    let whole = SpacePartition::whole(&space).unwrap();
+    drop(EnvironmentOrder::new(&whole, &batch.environments()).unwrap());
+}
+
+/// Surfaces and locators follow what moves, and refuse other cells unchanged.
+fn surface_life(random: &mut Random) {
+    let ball = shapes::sphere(random.next(2)).unwrap();
+    let other = shapes::sphere(2).unwrap();
+    let mut surface = Surface::new(&ball).unwrap();
+    let mut locator = Locator::new(&ball);
+    for _ in 0..2 {
+        let probe: [f64; 3] = std::array::from_fn(|_| 3.0 * random.unit());
+        let seen = |surface: &Surface, locator: &Locator| {
+            let far = f64::INFINITY;
+            let nearest = locator.closest(probe, far);
+            (
+                surface.signed_distance(probe, far),
+                surface.volume(),
+                nearest,
+            )
+        };
+        let before = seen(&surface, &locator);
+        assert!(surface.refit(&other).is_err() && locator.refit(&other).is_err());
+        assert_eq!(seen(&surface, &locator), before);
+        let nodes = ball
+            .map()
+            .nodes
+            .iter()
+            .map(|x| x.map(|c| 1.5 * c))
+            .collect();
+        ball.move_vertices(nodes).unwrap();
+        surface.refit(&ball).unwrap();
+        locator.refit(&ball).unwrap();
+    }
+    assert!(Surface::new(&mesh(random)).is_err());
+}
+
+/// Fields go from grid to grid, and not to one that is larger or another one.
+fn transfer_life(random: &mut Random) {
+    let map = VoxelMap::uniform(0.25).unwrap();
+    let old = AdaptiveVoxelGrid::uniform(&[[0, 0, 0], [1, 0, 0]], 2, map).unwrap();
+    let mut marks = [Mark::Keep, Mark::Refine];
+    marks.rotate_left(random.next(2));
+    let new = old.adapted(&marks).unwrap();
+    let larger = AdaptiveVoxelGrid::uniform(&[[0, 0, 0], [0, 1, 0]], 2, map).unwrap();
+    assert!(Transfer::new(&old, &larger).is_err());
+    let transfer = Transfer::new(&old, &new).unwrap();
+    let field = Field::zeros(&Space::lagrange(&old, 1).unwrap());
+    field.values_mut().fill(random.unit());
+    let space = Space::lagrange(&new, 1 + random.next(2)).unwrap();
+    assert!(transfer.interpolate(&Field::zeros(&space), &space).is_err());
+    drop(transfer.interpolate(&field, &space).unwrap());
+    drop(transfer.project(&field, &space).unwrap());
+}
+
+type Life = fn(&mut Random);
+
+#[test]
+fn a_thousand_lives_of_each_kind_leave_nothing_behind() {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let lives: [(&str, Life); 9] = [
+        ("mesh", mesh_life),
+        ("voxel grid", voxel_life),
+        ("adaptive grid", adaptive_life),
+        ("partition", partition_life),
+        ("problem", problem_life),
+        ("deformation", deformation_life),
+        ("batch", batch_life),
+        ("surface", surface_life),
+        ("transfer", transfer_life),
+    ];
+    let mut live = |life: Life, count: usize| {
+        (0..count).for_each(|_| life(&mut random));
         // What stays in the pool is kept on purpose.
         Pool::default_pool().trim();
-        LIVE.load(Ordering::Relaxed)
+        counting::bytes()
     };
     // One thread: what other threads keep for themselves is not this test's subject.
     let pool = rayon::ThreadPoolBuilder::new()
@@ -260,9 +332,14 @@ fn a_thousand_random_lives_leave_nothing_behind() {
         .build()
         .unwrap();
     pool.install(|| {
-        let start = live(60);
-        let end = live(1000);
-        assert_eq!(end, start, "bytes in use after a thousand lives");
-        assert_eq!(Pool::default_pool().stats().live_bytes, 0);
+        for (kind, life) in lives {
+            let start = live(life, 20);
+            let end = live(life, 1000);
+            assert_eq!(
+                end, start,
+                "bytes in use after a thousand lives of a {kind}"
+            );
+            assert_eq!(Pool::default_pool().stats().live_bytes, 0);
+        }
     });
 }

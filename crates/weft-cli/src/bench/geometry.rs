@@ -87,8 +87,18 @@ fn heap(count: usize) -> Vec<[f64; 3]> {
         .collect()
 }
 
-/// Measures on rayon's current pool of threads: voxel grids from 1 and 10 million points and
-/// with unchanged cells, a million closest points on a surface of 100 thousand triangles and in
+/// The points in random order.
+fn scattered(mut points: Vec<[f64; 3]>) -> Vec<[f64; 3]> {
+    let mut random = Random(3);
+    for last in (1..points.len()).rev() {
+        points.swap(last, (random.next() * (last + 1) as f64) as usize);
+    }
+    points
+}
+
+/// Measures on rayon's current pool of threads: voxel grids from 1 and 10 million points, made new
+/// from points in random order, rebuilt in place from points in order of the cells and with
+/// unchanged cells; a million closest points on a surface of 100 thousand triangles and in
 /// 100 thousand tets, signed distances, and the topology of a million tets.
 ///
 /// # Errors
@@ -96,7 +106,17 @@ fn heap(count: usize) -> Vec<[f64; 3]> {
 pub fn geometry() -> anyhow::Result<Rates> {
     let mut all = Ordered::default();
     let map = VoxelMap::uniform(1.0)?;
-    for (name, count) in [("voxels_1m", 1_000_000), ("voxels_10m", 10_000_000)] {
+    for (name, new, count) in [
+        ("voxels_1m", "voxels_new_1m", 1_000_000),
+        ("voxels_10m", "voxels_new_10m", 10_000_000),
+    ] {
+        let points = scattered(heap(count));
+        let mut cells = 0;
+        let seconds = median(|| {
+            cells = VoxelGrid::from_points(&points, None, map)?.1.cells;
+            Ok(())
+        })?;
+        all.insert(new, rate(count, cells, seconds));
         let points = heap(count);
         let shifted: Vec<[f64; 3]> = points.iter().map(|x| x.map(|c| c + 1.0)).collect();
         let (grid, _) = VoxelGrid::from_points(&points, None, map)?;

@@ -148,7 +148,7 @@ impl Grid {
             Arc::new(GeometryMap {
                 degree: 1,
                 nodes: lattice.points(),
-                cell_nodes,
+                cell_nodes: Arc::new(cell_nodes),
                 vertex_nodes: None,
             })
         };

@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use super::check::{Judge, check_dims, check_points, map_class};
 use super::equispaced;
 use super::{
-    Geometry, GeometryError, GeometryId, GeometryMap, MapClass, MeshWarning, Tags, Topology, warn,
+    Geometry, GeometryError, GeometryId, GeometryMap, MapClass, MeshWarning, Snapshot, Tags,
+    Topology, warn,
 };
 use crate::element::CellKind;
 
@@ -67,7 +68,7 @@ impl State {
         let map = GeometryMap {
             degree: 1,
             nodes: points,
-            cell_nodes: lattice,
+            cell_nodes: Arc::new(lattice),
             vertex_nodes: None,
         };
         State::assemble(space_dim, Arc::new(topology), map, Arc::default())
@@ -104,16 +105,18 @@ impl State {
             }
             cells.iter_mut().for_each(|c| *c = number[*c as usize]);
             vertex_count = kept.len();
-            vertex_nodes = Some(kept);
+            vertex_nodes = Some(Arc::new(kept));
         }
         let topology = Topology::build(kind, vertex_count, cells)?;
         let map = GeometryMap {
             degree,
             nodes,
-            cell_nodes,
+            cell_nodes: Arc::new(cell_nodes),
             vertex_nodes,
         };
-        check_side_nodes(&topology, &map)?;
+        if degree > 1 {
+            check_side_nodes(&topology, degree, &map.cell_nodes)?;
+        }
         State::assemble(space_dim, Arc::new(topology), map, Arc::default())
     }
 
@@ -228,16 +231,14 @@ pub(super) fn check_cell_nodes(
 /// Cells that share a side must share all geometry nodes on it, or there would be a gap.
 pub(super) fn check_side_nodes(
     topology: &Topology,
-    map: &GeometryMap,
+    degree: usize,
+    cell_nodes: &[u32],
 ) -> Result<(), GeometryError> {
-    if map.degree == 1 {
-        return Ok(());
-    }
     let kind = topology.cell_kind();
-    let n = equispaced::node_count(kind, map.degree);
-    let on_side = equispaced::side_nodes(kind, map.degree);
+    let n = equispaced::node_count(kind, degree);
+    let on_side = equispaced::side_nodes(kind, degree);
     let nodes = |cell: u32, local: u8| {
-        let cell = &map.cell_nodes[cell as usize * n..][..n];
+        let cell = &cell_nodes[cell as usize * n..][..n];
         let mut nodes: Vec<u32> = on_side[local as usize].iter().map(|&i| cell[i]).collect();
         nodes.sort_unstable();
         nodes
@@ -472,6 +473,15 @@ impl Geometry for Mesh {
     }
     fn map_class(&self) -> MapClass {
         self.state().class
+    }
+    fn snapshot(&self) -> Snapshot {
+        let state = self.state();
+        Snapshot {
+            topology: state.topology.clone(),
+            tags: state.tags.clone(),
+            map: state.map.clone(),
+            class: state.class,
+        }
     }
 }
 

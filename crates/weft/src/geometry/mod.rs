@@ -16,11 +16,14 @@ mod deformed;
 mod equispaced;
 mod error;
 mod frame;
+mod frozen;
 mod grid;
 mod group;
 mod lattice;
 mod locate;
 mod mesh;
+mod metric;
+mod morton;
 mod nodes;
 mod numbering;
 mod once;
@@ -47,6 +50,7 @@ pub use adaptive::{
 pub use deformed::Deformed;
 pub use error::{GeometryError, MeshWarning};
 pub use frame::{Frame, frame_at, map_element};
+pub(crate) use frozen::Frozen;
 pub use grid::{Grid2, Grid3};
 pub use locate::{LocateError, Location, Locator, Nearest, Search, closest_point, locate};
 pub use mesh::Mesh;
@@ -87,15 +91,16 @@ pub enum MapClass {
 pub struct GeometryMap {
     /// Polynomial degree of the map from the reference cell; 1 for straight cells.
     pub degree: usize,
-    /// Positions of the geometry nodes: the vertices and, in curved meshes, more.
+    /// Positions of the geometry nodes: the vertices and, in curved meshes, more (vertices that no
+    /// cell has come last in deformed geometries).
     /// Coordinates past the space dimension are 0.
     pub nodes: Vec<[f64; 3]>,
     /// Nodes of each cell, cells × nodes per cell, in Lagrange numbering of `degree` on
     /// equispaced nodes. For quads and hexes this is the lattice order, not the order of
-    /// [`Topology::cell_vertices`].
-    pub cell_nodes: Vec<u32>,
+    /// [`Topology::cell_vertices`]. Shared by maps that differ in positions only.
+    pub cell_nodes: Arc<Vec<u32>>,
     /// The node of each vertex; `None` when vertex `v` is node `v`.
-    pub vertex_nodes: Option<Vec<u32>>,
+    pub vertex_nodes: Option<Arc<Vec<u32>>>,
 }
 
 impl GeometryMap {
@@ -138,11 +143,25 @@ impl GeometryMap {
     }
 }
 
+/// Cells, groups and positions of a geometry that belong together.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// Cells, sides, edges, vertices and how they touch.
+    pub topology: Arc<Topology>,
+    /// Named groups of them.
+    pub tags: Arc<Tags>,
+    /// Where they are.
+    pub map: Arc<GeometryMap>,
+    /// How much the Jacobian varies.
+    pub class: MapClass,
+}
+
 /// A set of cells of one kind in space.
 ///
 /// All answers are snapshots behind `Arc`: a geometry that changes (see [`Mesh::move_vertices`]
 /// and [`Mesh::rebuild`]) hands out new ones, so comparing with [`Arc::ptr_eq`] tells whether
-/// what was built from an earlier answer is still current.
+/// what was built from an earlier answer is still current. Where another thread may change the
+/// geometry between two questions, ask for a [`snapshot`](Geometry::snapshot).
 pub trait Geometry: std::fmt::Debug + Send + Sync {
     /// Identity of this geometry.
     fn id(&self) -> GeometryId;
@@ -158,7 +177,17 @@ pub trait Geometry: std::fmt::Debug + Send + Sync {
     fn map(&self) -> Arc<GeometryMap>;
     /// How much the Jacobian varies.
     fn map_class(&self) -> MapClass;
-    /// How the inner and the outer cell of a side see it, given the geometry's topology.
+    /// All of these from one moment. A geometry that can change overrides this.
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            topology: self.topology(),
+            tags: self.tags(),
+            map: self.map(),
+            class: self.map_class(),
+        }
+    }
+    /// How the inner and the outer cell of a side see it, in a topology that the geometry has or
+    /// had.
     fn side_maps(&self, topology: &Topology, side: usize) -> [SideMap; 2] {
         side_map::of_topology(topology, side)
     }
@@ -167,10 +196,12 @@ pub trait Geometry: std::fmt::Debug + Send + Sync {
     fn nodes_may_hang(&self) -> bool {
         false
     }
-    /// Numbering of the nodes of continuous Lagrange spaces of degree `degree`, where the
-    /// geometry prescribes one; `None` for the numbering by vertices, edges, faces and cells.
-    fn node_numbering(&self, degree: usize) -> Option<NodeNumbering> {
-        let _ = degree;
+    /// Numbering of the nodes of continuous Lagrange spaces of degree `degree` on a topology that
+    /// the geometry has or had, where the geometry prescribes one; `None` for the numbering by
+    /// vertices, edges, faces and cells. A numbering without any cell says that the geometry no
+    /// longer knows the topology.
+    fn node_numbering(&self, topology: &Topology, degree: usize) -> Option<NodeNumbering> {
+        let _ = (topology, degree);
         None
     }
     /// Cells per axis of a grid (1 for unused axes); `None` for anything else.

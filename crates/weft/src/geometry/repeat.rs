@@ -1,6 +1,8 @@
 //! Tables of several copies of one geometry side by side: entity `e` of copy `k` has number
 //! `k × count + e`.
 
+use std::sync::Arc;
+
 use super::sides::{FaceSides, Sides, check_counts};
 use super::{GeometryError, GeometryMap, Tags, Topology};
 
@@ -93,12 +95,12 @@ impl GeometryMap {
                 .map(move |x| std::array::from_fn(|d| x[d] + offset[d]))
         };
         let copies = offsets.len();
-        let shift = |items: &[u32]| shifted(items, copies, self.nodes.len());
+        let shift = |items: &[u32]| Arc::new(shifted(items, copies, self.nodes.len()));
         Ok(GeometryMap {
             degree: self.degree,
             nodes: offsets.iter().flat_map(moved).collect(),
             cell_nodes: shift(&self.cell_nodes),
-            vertex_nodes: self.vertex_nodes.as_deref().map(shift),
+            vertex_nodes: self.vertex_nodes.as_ref().map(|nodes| shift(nodes)),
         })
     }
 }

@@ -78,7 +78,7 @@ impl SideMap {
 
 /// Sides of a mesh: the side's coordinates follow the inner cell's vertex order, and the outer
 /// cell has the same vertices somewhere in its own.
-pub(super) fn of_topology(topology: &Topology, side: usize) -> [SideMap; 2] {
+pub(crate) fn of_topology(topology: &Topology, side: usize) -> [SideMap; 2] {
     let kind = topology.cell_kind();
     let [inner, outer] = topology
         .side_cells(side)

@@ -3,22 +3,17 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::environment::Environments;
-use crate::element::NodeFamily;
+use crate::element::{Lagrange, NodeFamily};
 use crate::geometry::{
     Geometry, GeometryError, GeometryId, GeometryMap, Hanging, MapClass, NodeNumbering, SideMap,
-    Tags, Topology,
+    Snapshot, Tags, Topology, side_map,
 };
-use crate::space::Space;
+use crate::space::{Nodes, SpaceError};
 
 #[derive(Debug)]
 pub(super) struct State {
-    pub base_topology: Arc<Topology>,
-    pub base_tags: Arc<Tags>,
-    pub base_map: Arc<GeometryMap>,
-    topology: Arc<Topology>,
-    tags: Arc<Tags>,
-    map: Arc<GeometryMap>,
-    pub class: MapClass,
+    pub base: Snapshot,
+    all: Snapshot,
 }
 
 impl State {
@@ -27,29 +22,27 @@ impl State {
         offsets: &[[f64; 3]],
         old: Option<&State>,
     ) -> Result<State, GeometryError> {
-        let (base_topology, base_tags, base_map) = (base.topology(), base.tags(), base.map());
-        let old_topology = old.filter(|old| Arc::ptr_eq(&old.base_topology, &base_topology));
+        let base = base.snapshot();
+        let old_topology = old.filter(|old| Arc::ptr_eq(&old.base.topology, &base.topology));
         let topology = match old_topology {
-            Some(old) => old.topology.clone(),
-            None => Arc::new(base_topology.repeated(offsets.len())?),
+            Some(old) => old.all.topology.clone(),
+            None => Arc::new(base.topology.repeated(offsets.len())?),
         };
-        let tags = match old_topology.filter(|old| Arc::ptr_eq(&old.base_tags, &base_tags)) {
-            Some(old) => old.tags.clone(),
-            None => Arc::new(base_tags.repeated(&base_topology, offsets.len())),
+        let tags = match old_topology.filter(|old| Arc::ptr_eq(&old.base.tags, &base.tags)) {
+            Some(old) => old.all.tags.clone(),
+            None => Arc::new(base.tags.repeated(&base.topology, offsets.len())),
         };
-        let map = match old.filter(|old| Arc::ptr_eq(&old.base_map, &base_map)) {
-            Some(old) => old.map.clone(),
-            None => Arc::new(base_map.repeated(offsets)?),
+        let map = match old.filter(|old| Arc::ptr_eq(&old.base.map, &base.map)) {
+            Some(old) => old.all.map.clone(),
+            None => Arc::new(base.map.repeated(offsets)?),
         };
-        Ok(State {
-            base_topology,
-            base_tags,
-            base_map,
+        let all = Snapshot {
             topology,
             tags,
             map,
-            class: base.map_class(),
-        })
+            class: base.class,
+        };
+        Ok(State { base, all })
     }
 }
 
@@ -71,6 +64,9 @@ struct Inner {
 ///
 /// A batch is a snapshot of its base; [`refresh`](Batch::refresh) follows changes. Points are found
 /// by [`BatchLocator`](super::BatchLocator).
+///
+/// Only the present topology can be numbered: a continuous space on a deformed batch is refused
+/// once the batch has gone on to other cells.
 #[derive(Clone, Debug)]
 pub struct Batch(Arc<Inner>);
 
@@ -149,9 +145,9 @@ impl Batch {
     pub fn refresh(&self) -> Result<bool, GeometryError> {
         let old = self.state();
         let new = State::new(&*self.0.base, &self.0.offsets, Some(&old))?;
-        let changed = !(Arc::ptr_eq(&old.topology, &new.topology)
-            && Arc::ptr_eq(&old.tags, &new.tags)
-            && Arc::ptr_eq(&old.map, &new.map));
+        let changed = !(Arc::ptr_eq(&old.all.topology, &new.all.topology)
+            && Arc::ptr_eq(&old.all.tags, &new.all.tags)
+            && Arc::ptr_eq(&old.all.map, &new.all.map));
         *self.0.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
         Ok(changed)
     }
@@ -177,36 +173,30 @@ impl Batch {
     }
 
     /// Which copy a cell is in. There must be such a cell.
-    pub fn cell_environment(&self, cell: usize) -> u32 {
-        (cell / self.state().base_topology.cell_count().max(1)) as u32
+    pub fn cell_environment(&self, cell: usize) -> usize {
+        cell / self.state().base.topology.cell_count().max(1)
     }
 
     /// The copies as environments.
     pub fn environments(&self) -> Environments {
         let state = self.state();
-        let per_copy = state.base_topology.cell_count();
+        let per_copy = state.base.topology.cell_count();
         let copies = self.copies() as u32;
         let labels = (0..copies).flat_map(|k| std::iter::repeat_n(k, per_copy));
-        Environments::known(state.topology.clone(), labels.collect(), copies)
+        Environments::known(state.all.topology.clone(), labels.collect(), copies)
     }
 }
 
 /// The numbering of `base` for each of `copies` copies.
-fn repeated(base: &Space, copies: usize) -> NodeNumbering {
-    let (free, hung) = (base.node_count() as u64, base.hanging().len() as u64);
+fn repeated(base: &Nodes, copies: usize) -> NodeNumbering {
+    let (free, hung) = (base.count as u64, base.hanging.len() as u64);
     let total = free * copies as u64;
     if (free + hung) * copies as u64 >= u64::from(u32::MAX) {
-        // The space refuses the count; there is no need to write out the nodes.
-        return NodeNumbering {
-            count: usize::try_from(total.max(u64::from(u32::MAX))).unwrap_or(usize::MAX),
-            ..NodeNumbering::default()
-        };
+        return too_many(total);
     }
     let mut numbering = NodeNumbering {
         count: total as usize,
-        cell_nodes: Vec::with_capacity(
-            copies * base.topology().cell_count() * base.nodes_per_cell(),
-        ),
+        cell_nodes: Vec::with_capacity(copies * base.cell_nodes.len()),
         hanging: Hanging::default(),
     };
     for k in 0..copies as u64 {
@@ -214,18 +204,25 @@ fn repeated(base: &Space, copies: usize) -> NodeNumbering {
             node if node < free => (k * free + node) as u32,
             node => (total + k * hung + node - free) as u32,
         };
-        for cell in 0..base.topology().cell_count() {
-            let nodes = base.cell_nodes(cell).iter();
-            numbering.cell_nodes.extend(nodes.map(|&node| shift(node)));
-        }
+        let nodes = base.cell_nodes.iter().map(|&node| shift(node));
+        numbering.cell_nodes.extend(nodes);
         for h in 0..hung as usize {
-            let masters = base.hanging().masters(h);
+            let masters = base.hanging.masters(h);
             numbering
                 .hanging
                 .push(masters.map(|(node, weight)| (shift(node), weight)));
         }
     }
     numbering
+}
+
+/// More nodes than can be numbered: the space refuses the count, there is no need to write out
+/// the nodes.
+fn too_many(count: u64) -> NodeNumbering {
+    NodeNumbering {
+        count: usize::try_from(count.max(u64::from(u32::MAX))).unwrap_or(usize::MAX),
+        ..NodeNumbering::default()
+    }
 }
 
 impl Geometry for Batch {
@@ -242,23 +239,32 @@ impl Geometry for Batch {
     }
 
     fn topology(&self) -> Arc<Topology> {
-        self.state().topology.clone()
+        self.state().all.topology.clone()
     }
 
     fn tags(&self) -> Arc<Tags> {
-        self.state().tags.clone()
+        self.state().all.tags.clone()
     }
 
     fn map(&self) -> Arc<GeometryMap> {
-        self.state().map.clone()
+        self.state().all.map.clone()
     }
 
     fn map_class(&self) -> MapClass {
-        self.state().class
+        self.state().all.class
     }
 
-    fn side_maps(&self, _: &Topology, side: usize) -> [SideMap; 2] {
-        let base = &self.state().base_topology;
+    fn snapshot(&self) -> Snapshot {
+        self.state().all.clone()
+    }
+
+    fn side_maps(&self, topology: &Topology, side: usize) -> [SideMap; 2] {
+        let state = self.state();
+        if !std::ptr::eq(topology, &*state.all.topology) {
+            // Of an earlier base. One whose sides are parts of faces never changes its cells.
+            return side_map::of_topology(topology, side);
+        }
+        let base = &state.base.topology;
         self.0.base.side_maps(base, side % base.side_count())
     }
 
@@ -266,12 +272,22 @@ impl Geometry for Batch {
         self.0.base.nodes_may_hang()
     }
 
-    fn node_numbering(&self, degree: usize) -> Option<NodeNumbering> {
+    fn node_numbering(&self, topology: &Topology, degree: usize) -> Option<NodeNumbering> {
+        let state = self.state();
+        if !std::ptr::eq(topology, &*state.all.topology) {
+            return Some(NodeNumbering::default());
+        }
         // Numbers do not depend on where the nodes lie in the cell. A degree that no element has
         // is refused when the space on the batch is made.
-        let base = self.0.base.clone();
-        let space = Space::on(base, degree, NodeFamily::Equispaced, true).ok()?;
-        Arc::ptr_eq(space.topology(), &self.state().base_topology)
-            .then(|| repeated(&space, self.copies()))
+        let element = Lagrange::new(self.cell_kind(), degree, NodeFamily::Equispaced).ok()?;
+        if degree == 0 {
+            return None;
+        }
+        let base = &state.base.topology;
+        Some(match Nodes::new(&*self.0.base, base, &element, true) {
+            Ok(nodes) => repeated(&nodes, self.copies()),
+            Err(SpaceError::TooManyNodes(count)) => too_many(count),
+            Err(_) => NodeNumbering::default(),
+        })
     }
 }

@@ -1,13 +1,7 @@
 //! [`BatchLocator`]: which cell of one copy holds a point.
 
-use std::sync::Arc;
-
-use super::batch::{Batch, State};
-use crate::element::CellKind;
-use crate::geometry::{
-    Geometry, GeometryError, GeometryId, GeometryMap, Location, Locator, MapClass, Nearest, Search,
-    Tags, Topology,
-};
+use super::batch::Batch;
+use crate::geometry::{Frozen, GeometryError, Location, Locator, Nearest, Search};
 
 /// Finds cells of a [`Batch`] by environment and position, wherever the copies lie: in one place,
 /// or moved. One [`Locator`] of the base serves all copies.
@@ -17,40 +11,6 @@ use crate::geometry::{
 pub struct BatchLocator {
     base: Locator,
     offsets: Vec<[f64; 3]>,
-}
-
-/// The base as the batch knows it, which may have changed since.
-#[derive(Debug)]
-struct Base<'a> {
-    now: &'a dyn Geometry,
-    state: Arc<State>,
-}
-
-impl Geometry for Base<'_> {
-    fn id(&self) -> GeometryId {
-        self.now.id()
-    }
-    fn cell_kind(&self) -> CellKind {
-        self.now.cell_kind()
-    }
-    fn space_dim(&self) -> usize {
-        self.now.space_dim()
-    }
-    fn topology(&self) -> Arc<Topology> {
-        self.state.base_topology.clone()
-    }
-    fn tags(&self) -> Arc<Tags> {
-        self.state.base_tags.clone()
-    }
-    fn map(&self) -> Arc<GeometryMap> {
-        self.state.base_map.clone()
-    }
-    fn map_class(&self) -> MapClass {
-        self.state.class
-    }
-    fn lattice(&self) -> Option<[usize; 3]> {
-        self.now.lattice()
-    }
 }
 
 impl BatchLocator {
@@ -70,10 +30,10 @@ impl BatchLocator {
     /// # Ok::<(), weft::geometry::GeometryError>(())
     /// ```
     pub fn new(batch: &Batch) -> BatchLocator {
-        let now = &**batch.base();
-        let state = batch.state();
+        // The base as the batch knows it, which may have changed since.
+        let base = Frozen::at(&**batch.base(), batch.state().base.clone());
         BatchLocator {
-            base: Locator::new(&Base { now, state }),
+            base: Locator::new(&base),
             offsets: batch.offsets().to_vec(),
         }
     }

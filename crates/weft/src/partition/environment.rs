@@ -8,8 +8,8 @@ use super::space::{SpacePartition, touched};
 use super::{NULL, PartitionError};
 use crate::geometry::{Geometry, Topology};
 
-/// Which environment each cell of a geometry is in. Environments share no side and no vertex, so
-/// that what happens in one has no effect on another.
+/// Which environment each cell of a geometry is in. Environments share no side and no vertex, and no
+/// node hangs between them, so that what happens in one has no effect on another.
 #[derive(Clone, Debug)]
 pub struct Environments {
     topology: Arc<Topology>,
@@ -24,8 +24,9 @@ impl Environments {
     /// # Errors
     /// [`Length`](PartitionError::Length) unless there is one label for each cell,
     /// [`Label`](PartitionError::Label) for one that is not below `count`,
-    /// [`CrossingSide`](PartitionError::CrossingSide) or
-    /// [`CrossingVertex`](PartitionError::CrossingVertex) where environments touch.
+    /// [`CrossingSide`](PartitionError::CrossingSide),
+    /// [`CrossingVertex`](PartitionError::CrossingVertex) or
+    /// [`CrossingNode`](PartitionError::CrossingNode) where environments touch.
     pub fn by_cell(
         geometry: &dyn Geometry,
         labels: Vec<u32>,
@@ -57,22 +58,41 @@ impl Environments {
                 });
             }
         }
-        let mut first = vec![NULL; topology.vertex_count()];
-        for cell in 0..topology.cell_count() {
-            for &vertex in topology.cell_vertices(cell) {
-                let other = &mut first[vertex as usize];
-                if *other == NULL {
-                    *other = cell as u32;
-                }
-                let cells = [*other, cell as u32];
-                let environments = cells.map(|c| labels[c as usize]);
-                if environments[0] != environments[1] {
-                    return Err(PartitionError::CrossingVertex {
-                        vertex,
-                        cells,
-                        environments,
-                    });
-                }
+        let vertices = |cell: usize| topology.cell_vertices(cell).iter().copied();
+        if let Some((vertex, cells)) = shared(&labels, topology.vertex_count(), vertices) {
+            return Err(PartitionError::CrossingVertex {
+                vertex,
+                cells,
+                environments: cells.map(|c| labels[c as usize]),
+            });
+        }
+        // A small cell can lie on an edge of a large one and share no side and no vertex with it.
+        // Its vertices then hang, and they do in any degree if they do in the first.
+        if geometry.nodes_may_hang()
+            && let Some(nodes) = geometry.node_numbering(&topology, 1)
+        {
+            let per_cell = geometry.cell_kind().vertex_count();
+            if nodes.cell_nodes.len() != labels.len() * per_cell {
+                return Err(PartitionError::Stale {
+                    what: "the labels and the geometry",
+                });
+            }
+            let (count, hanging) = (nodes.count, &nodes.hanging);
+            let masters = |cell: usize| {
+                let own = nodes.cell_nodes[cell * per_cell..][..per_cell].iter();
+                own.flat_map(move |&node| {
+                    let hung = (node as usize).checked_sub(count);
+                    let free = hung.is_none().then_some(node);
+                    let masters = hung.into_iter().flat_map(|k| hanging.masters(k));
+                    free.into_iter().chain(masters.map(|(node, _)| node))
+                })
+            };
+            if let Some((node, cells)) = shared(&labels, nodes.count, masters) {
+                return Err(PartitionError::CrossingNode {
+                    node,
+                    cells,
+                    environments: cells.map(|c| labels[c as usize]),
+                });
             }
         }
         Ok(Environments::known(topology, labels, count))
@@ -116,8 +136,8 @@ impl Environments {
     ///
     /// # Panics
     /// Like all accessors here, if there is no such entity.
-    pub fn of_cell(&self, cell: usize) -> u32 {
-        self.of_cell[cell]
+    pub fn of_cell(&self, cell: usize) -> usize {
+        self.of_cell[cell] as usize
     }
 
     /// Environment of each cell.
@@ -126,8 +146,8 @@ impl Environments {
     }
 
     /// Environment of a side: that of its cells.
-    pub fn of_side(&self, side: usize) -> u32 {
-        self.of_cell[self.topology.side_cells(side)[0] as usize]
+    pub fn of_side(&self, side: usize) -> usize {
+        self.of_cell(self.topology.side_cells(side)[0] as usize)
     }
 
     /// Whether a cell is in an environment: a filter for [`Search::among`] and
@@ -149,14 +169,38 @@ impl Environments {
     ///
     /// [`Search::among`]: crate::geometry::Search::among
     /// [`Locator::find_among`]: crate::geometry::Locator::find_among
-    pub fn filter(&self, environment: u32) -> impl Fn(usize) -> bool + Sync + '_ {
-        move |cell| self.of_cell.get(cell) == Some(&environment)
+    pub fn filter(&self, environment: usize) -> impl Fn(usize) -> bool + Sync + '_ {
+        move |cell| {
+            let own = self.of_cell.get(cell);
+            own.is_some_and(|&own| own as usize == environment)
+        }
     }
 
     /// Cells of an environment, ascending.
     pub fn cells(&self, environment: usize) -> &[u32] {
         &self.cells[self.offsets[environment]..self.offsets[environment + 1]]
     }
+}
+
+/// The first of `count` entities that cells of two labels have, and two such cells.
+fn shared<I: Iterator<Item = u32>>(
+    labels: &[u32],
+    count: usize,
+    entities: impl Fn(usize) -> I,
+) -> Option<(u32, [u32; 2])> {
+    let mut first = vec![NULL; count];
+    for cell in 0..labels.len() {
+        for entity in entities(cell) {
+            let other = &mut first[entity as usize];
+            if *other == NULL {
+                *other = cell as u32;
+            }
+            if labels[*other as usize] != labels[cell] {
+                return Some((entity, [*other, cell as u32]));
+            }
+        }
+    }
+    None
 }
 
 /// The owned nodes of a part, environment by environment: first all nodes of environment 0, and so

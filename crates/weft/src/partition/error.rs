@@ -53,6 +53,11 @@ pub enum PartitionError {
         /// The two objects.
         what: &'static str,
     },
+    /// A geometry partition that was rebuilt after the space partition was made from it.
+    #[error(
+        "the space partition was not made from the geometry partition as it is now; rebuild it from that"
+    )]
+    Outdated,
     /// Objects that speak of different parts.
     #[error(
         "the space partition is part {} of {}, the geometry partition part {} of {}",
@@ -142,6 +147,23 @@ pub enum PartitionError {
         /// The vertex.
         vertex: u32,
         /// Two cells at it.
+        cells: [u32; 2],
+        /// Their environments.
+        environments: [u32; 2],
+    },
+    /// A node on which cells of two environments depend, at least one of them through hanging
+    /// nodes.
+    #[error(
+        "nodes of cell {} of environment {} and of cell {} of environment {} hang on one another (at vertex node {node}); environments must not touch",
+        cells[0],
+        environments[0],
+        cells[1],
+        environments[1]
+    )]
+    CrossingNode {
+        /// The node, in the geometry's numbering of degree 1.
+        node: u32,
+        /// Two cells that depend on it.
         cells: [u32; 2],
         /// Their environments.
         environments: [u32; 2],

@@ -42,8 +42,9 @@ impl Exchange {
     /// The lists of a space partition; `partition` is the geometry partition it was made from.
     ///
     /// # Errors
-    /// [`Stale`](PartitionError::Stale) or [`Parts`](PartitionError::Parts) if it was made from
-    /// another one; [`Overflow`](PartitionError::Overflow) if cells or nodes are missing.
+    /// [`Stale`](PartitionError::Stale), [`Parts`](PartitionError::Parts) or
+    /// [`Outdated`](PartitionError::Outdated) if it was made from another one, or from this one
+    /// before it was rebuilt; [`Overflow`](PartitionError::Overflow) if cells or nodes are missing.
     pub fn new(
         nodes: &SpacePartition,
         partition: &GeometryPartition,

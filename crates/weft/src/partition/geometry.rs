@@ -1,6 +1,7 @@
 //! [`GeometryPartition`]: the cells of one part of a geometry, its sides and its frontier.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::slots::{Slots, reserve};
 use super::{NULL, PartitionError};
@@ -64,6 +65,17 @@ impl Owners {
             Owners::Listed(owners) => owners[cell],
         }
     }
+
+    /// Runs of the length that fits the topology.
+    fn on(self, topology: &Topology, parts: u32) -> Owners {
+        match self {
+            Owners::Runs(_) => {
+                let length = topology.cell_count().div_ceil(parts as usize);
+                Owners::Runs(length.max(1))
+            }
+            listed => listed,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -94,6 +106,8 @@ pub struct GeometryPartition {
     sides: Sides,
     capacity: Option<Capacity>,
     overflow: Overflow,
+    /// Which contents these are: no others of this process have the number.
+    contents: u64,
 }
 
 fn check_rank(rank: u32, parts: u32) -> Result<(), PartitionError> {
@@ -137,18 +151,20 @@ impl GeometryPartition {
         let topology = geometry.topology();
         let mut partition = GeometryPartition {
             geometry,
-            topology,
+            topology: topology.clone(),
             rule,
             rank,
             parts,
-            owners,
+            owners: Owners::Runs(1),
             cells: Slots::default(),
             local: Vec::new(),
             sides: Sides::default(),
             capacity: None,
             overflow: Overflow::default(),
+            contents: 0,
         };
-        partition.reserve(partition.topology.clone().as_ref())?;
+        partition.owners = owners.on(&topology, parts);
+        partition.reserve(&topology)?;
         partition.fill();
         Ok(partition)
     }
@@ -158,8 +174,7 @@ impl GeometryPartition {
     /// # Errors
     /// [`Memory`](PartitionError::Memory).
     pub fn whole(geometry: Arc<dyn Geometry>) -> Result<GeometryPartition, PartitionError> {
-        let runs = Owners::Runs(geometry.topology().cell_count().max(1));
-        GeometryPartition::new(geometry, PartitionRule::Whole, [0, 1], runs)
+        GeometryPartition::new(geometry, PartitionRule::Whole, [0, 1], Owners::Runs(1))
     }
 
     /// Part `rank` of `parts` runs of ⌈cells / parts⌉ cells each; the last runs may be shorter or
@@ -174,8 +189,7 @@ impl GeometryPartition {
         parts: u32,
     ) -> Result<GeometryPartition, PartitionError> {
         check_rank(rank, parts)?;
-        let length = geometry.topology().cell_count().div_ceil(parts as usize);
-        let runs = Owners::Runs(length.max(1));
+        let runs = Owners::Runs(1);
         GeometryPartition::new(geometry, PartitionRule::Linear, [rank, parts], runs)
     }
 
@@ -291,6 +305,31 @@ impl GeometryPartition {
         Ok(())
     }
 
+    /// Follows the geometry's topology as it is now, as whole and linear partitions can: all cells,
+    /// or a run of those there are. Reuses memory and allocates nothing while the geometry does
+    /// not grow.
+    ///
+    /// # Errors
+    /// [`Rule`](PartitionError::Rule) if the partition was made by mask or by owner,
+    /// [`Memory`](PartitionError::Memory); the partition is then as it was.
+    pub fn follow(&mut self) -> Result<(), PartitionError> {
+        let Owners::Runs(before) = self.owners else {
+            return Err(PartitionError::Rule {
+                from: "the number of cells alone",
+                found: self.rule.name(),
+            });
+        };
+        let topology = self.geometry.topology();
+        self.owners = Owners::Runs(before).on(&topology, self.parts);
+        if let Err(error) = self.reserve(&topology) {
+            self.owners = Owners::Runs(before);
+            return Err(error);
+        }
+        self.topology = topology;
+        self.fill();
+        Ok(())
+    }
+
     fn expect(&self, rule: PartitionRule, from: &'static str) -> Result<(), PartitionError> {
         if self.rule == rule {
             return Ok(());
@@ -341,6 +380,8 @@ impl GeometryPartition {
 
     /// Writes all lists; everything that could fail has been done.
     fn fill(&mut self) {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        self.contents = NEXT.fetch_add(1, Ordering::Relaxed);
         let topology = &self.topology;
         let (owners, rank) = (&self.owners, self.rank);
         let count = topology.cell_count();
@@ -482,6 +523,11 @@ impl GeometryPartition {
     /// Forgets past overflows.
     pub fn clear_overflow(&mut self) {
         self.overflow = Overflow::default();
+    }
+
+    /// A number that no partition with other contents has.
+    pub(super) fn contents(&self) -> u64 {
+        self.contents
     }
 
     /// The number of cells now missing, as an error.

@@ -9,7 +9,7 @@
 mod refine;
 
 use super::PartitionError;
-use crate::geometry::Geometry;
+use crate::geometry::{Geometry, Snapshot};
 use refine::refine;
 
 /// A part of the dual graph with numbers of its own.
@@ -31,7 +31,7 @@ impl Graph {
     }
 
     fn of(geometry: &dyn Geometry) -> Graph {
-        let (topology, map) = (geometry.topology(), geometry.map());
+        let Snapshot { topology, map, .. } = geometry.snapshot();
         let n = topology.cell_count();
         let mut offsets = vec![0u32; n + 1];
         let sides = topology.interior_sides();

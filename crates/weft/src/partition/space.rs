@@ -53,6 +53,8 @@ pub struct SpacePartition {
     owners: Vec<u32>,
     classes: Vec<u8>,
     overflow: usize,
+    /// Contents of the geometry partition that this was made from.
+    made_from: u64,
 }
 
 /// Calls `f` with each node with degrees of freedom that a cell touches, some more than once.
@@ -136,6 +138,7 @@ impl SpacePartition {
             owners: Vec::new(),
             classes: Vec::new(),
             overflow: 0,
+            made_from: 0,
         };
         nodes.rebuild(space, partition)?;
         Ok(nodes)
@@ -161,6 +164,7 @@ impl SpacePartition {
         self.space = space.clone();
         self.rank = partition.rank();
         self.parts = partition.part_count();
+        self.made_from = partition.contents();
         self.find_owners(partition);
         self.find_classes(partition);
         let mut counts = [0; 5];
@@ -358,6 +362,9 @@ impl SpacePartition {
         let geometry = [partition.rank(), partition.part_count()];
         if space != geometry {
             return Err(PartitionError::Parts { space, geometry });
+        }
+        if self.made_from != partition.contents() {
+            return Err(PartitionError::Outdated);
         }
         let needed = self.classes.iter().filter(|&&c| c != EXTERIOR).count();
         match self.capacity() {

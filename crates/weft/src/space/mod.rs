@@ -7,6 +7,7 @@
 mod numbering;
 mod value;
 
+pub(crate) use numbering::Nodes;
 pub use value::ValueKind;
 
 use crate::element::{ElementError, Lagrange, NodeFamily};
@@ -60,7 +61,7 @@ struct Inner {
     element: Lagrange,
     continuous: bool,
     value: ValueKind,
-    nodes: Arc<numbering::Nodes>,
+    nodes: Arc<Nodes>,
 }
 
 /// A function space on a geometry. Cloning copies a handle.
@@ -116,7 +117,7 @@ impl Space {
         }
         let element = Lagrange::new(geometry.cell_kind(), degree, family)?;
         let topology = geometry.topology();
-        let nodes = numbering::Nodes::new(&*geometry, &topology, &element, continuous)?;
+        let nodes = Nodes::new(&*geometry, &topology, &element, continuous)?;
         Ok(Space(Arc::new(Inner {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             geometry,

@@ -10,7 +10,7 @@ use crate::element::{CellKind, Lagrange, NodeFamily};
 use crate::geometry::{Geometry, Hanging, NodeNumbering, Topology};
 
 #[derive(Debug)]
-pub(super) struct Nodes {
+pub(crate) struct Nodes {
     /// Nodes with degrees of freedom.
     pub count: usize,
     /// Hanging nodes have numbers from `count` on.
@@ -35,7 +35,7 @@ impl Nodes {
                 hanging: Hanging::default(),
             });
         }
-        if let Some(numbering) = geometry.node_numbering(element.degree()) {
+        if let Some(numbering) = geometry.node_numbering(topology, element.degree()) {
             let NodeNumbering {
                 count,
                 cell_nodes,
@@ -46,6 +46,9 @@ impl Nodes {
                 return Err(SpaceError::NeedsEquispaced);
             }
             check(count as u64 + hanging.len() as u64)?;
+            if cell_nodes.len() != cells * n {
+                return Err(SpaceError::MeshRebuilt);
+            }
             return Ok(Nodes {
                 count,
                 cell_nodes,

@@ -12,6 +12,21 @@ fn counts(grid: &AdaptiveVoxelGrid) -> [usize; 4] {
     ]
 }
 
+/// Sides and edges level by level, each as if it were alone.
+fn stacked(grid: &AdaptiveVoxelGrid) -> [usize; 2] {
+    let mut sums = [0; 2];
+    for level in 0..8 {
+        let mut alone = cells(grid);
+        alone.retain(|c| c.1 == level);
+        if let Ok(alone) = AdaptiveVoxelGrid::from_cells(&alone, grid.voxel_map()) {
+            let t = alone.topology();
+            sums[0] += t.side_count();
+            sums[1] += t.edge_count();
+        }
+    }
+    sums
+}
+
 /// Area of a side: its corners span a parallelogram.
 fn area(grid: &AdaptiveVoxelGrid, side: usize) -> f64 {
     let (topology, map) = (grid.topology(), grid.map());
@@ -32,6 +47,8 @@ fn the_reference_hierarchy() {
     // Coarse cells of edge 1, so that finest voxels have edge 1/2.
     let grid = hierarchy(VoxelMap::uniform(0.5).unwrap());
     assert_eq!(counts(&grid), [11, 37, 50, 28]);
+    // An L of three cells has 16 sides and 28 edges, 2 × 2 × 2 cells have 36 and 54.
+    assert_eq!(stacked(&grid), [52, 82]);
     assert_eq!(volume(&grid), 4.0);
     let areas: f64 = (0..50).map(|side| area(&grid, side)).sum();
     assert_eq!(areas, 23.0);
@@ -51,6 +68,7 @@ fn two_separate_parts() {
         AdaptiveVoxelGrid::from_hierarchy(&[fine, vec![[0; 3]]], VoxelMap::uniform(1.0).unwrap())
             .unwrap();
     assert_eq!(counts(&grid), [9, 35, 42, 30]);
+    assert_eq!(stacked(&grid), [42, 66]);
     let parts = grid.topology().components();
     assert_eq!(parts, [0, 1, 1, 1, 1, 1, 1, 1, 1]);
 }
@@ -81,7 +99,7 @@ fn a_uniform_grid_is_a_grid() {
             assert_eq!(sizes[0], sizes[1], "{name}");
         }
         for p in 1..4 {
-            let nodes = grid.node_numbering(p).unwrap();
+            let nodes = grid.node_numbering(&grid.topology(), p).unwrap();
             assert_eq!(nodes.count, n.iter().map(|n| n * p + 1).product());
             assert!(nodes.hanging.is_empty());
         }
@@ -127,6 +145,25 @@ fn find_cell_agrees_with_looking_at_every_cell() {
         }
         assert_eq!(grid.find_cell([i32::MIN, i32::MAX, 0]), None);
     }
+}
+
+/// A radial field that asks for the finest of three levels near one face of a coarse cell and for
+/// nothing elsewhere: by faces its neighbour has to be cut once, which makes 7 more cells.
+#[test]
+fn issue_004_face_grading_adds_seven_cells() {
+    let near = |x: [f64; 3]| match distance(x, [0.8, 0.5, 0.5]) < 0.15 {
+        true => 0.0,
+        false => 2.0,
+    };
+    let make = |grading| {
+        let map = VoxelMap::uniform(1.0).unwrap();
+        AdaptiveVoxelGrid::from_field(&[[0; 3], [1, 0, 0]], map, 3, near, 4000, grading).unwrap()
+    };
+    // Of the eight parts of the first cell the four around the centre of the ball are cut.
+    let [plain, face, vertex] = [Grading::None, Grading::Face, Grading::Vertex].map(make);
+    assert_eq!(plain.cell_count(), 1 + 4 + 32);
+    assert_eq!(face.cell_count(), plain.cell_count() + 7);
+    assert_eq!(cells(&vertex), cells(&face));
 }
 
 #[test]
@@ -175,6 +212,9 @@ fn fields_choose_levels() {
     let vertex = make(Grading::Vertex);
     assert!(face.cell_count() >= grid.cell_count());
     assert!(vertex.cell_count() >= face.cell_count());
+    // Every cut makes 7 more.
+    assert_eq!((face.cell_count() - grid.cell_count()) % 7, 0);
+    assert_eq!((vertex.cell_count() - face.cell_count()) % 7, 0);
     assert!((volume(&vertex) - volume(&grid)).abs() < 1e-12);
     let everywhere = AdaptiveVoxelGrid::from_field(&coarse, map, 3, |_| 0.0, 1, Grading::Face);
     assert_eq!(everywhere.unwrap().cell_count(), 64 * 64);

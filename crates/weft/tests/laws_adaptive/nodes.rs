@@ -85,7 +85,7 @@ fn grids() -> Vec<AdaptiveVoxelGrid> {
 fn places_are_distinct_and_weights_sum_to_one() {
     for grid in grids() {
         for p in 1..=4 {
-            let nodes = grid.node_numbering(p).unwrap();
+            let nodes = grid.node_numbering(&grid.topology(), p).unwrap();
             let mut at: Vec<[i64; 3]> = places(&grid, &hex(p), &nodes)
                 .into_iter()
                 .map(|r| r.map(|c| (c * p as f64).round() as i64))
@@ -102,9 +102,8 @@ fn places_are_distinct_and_weights_sum_to_one() {
             }
         }
     }
-    let p1 = hierarchy(VoxelMap::uniform(1.0).unwrap())
-        .node_numbering(1)
-        .unwrap();
+    let grid = hierarchy(VoxelMap::uniform(1.0).unwrap());
+    let p1 = grid.node_numbering(&grid.topology(), 1).unwrap();
     // Of the 19 new vertices of the refined cell, those on its two inner faces hang: 5 + 5
     // midpoints less the common one of the edge between them.
     assert_eq!((p1.count, p1.hanging.len()), (28, 9));
@@ -115,7 +114,7 @@ fn places_are_distinct_and_weights_sum_to_one() {
 fn polynomials_are_reproduced_at_hanging_nodes() {
     for grid in grids() {
         for p in 1..=4 {
-            let nodes = grid.node_numbering(p).unwrap();
+            let nodes = grid.node_numbering(&grid.topology(), p).unwrap();
             let places = places(&grid, &hex(p), &nodes);
             let mut random = Random::new(p as u64);
             let c: Vec<f64> = (0..(p + 1).pow(3)).map(|_| random.unit() - 0.5).collect();
@@ -142,7 +141,7 @@ fn traces_agree_from_both_sides() {
     for grid in grids() {
         let topology = grid.topology();
         for p in 1..=4 {
-            let (element, nodes) = (hex(p), grid.node_numbering(p).unwrap());
+            let (element, nodes) = (hex(p), grid.node_numbering(&grid.topology(), p).unwrap());
             let mut random = Random::new(100 + p as u64);
             let free: Vec<f64> = (0..nodes.count).map(|_| random.unit() - 0.5).collect();
             let values = complete(&nodes, &free);
@@ -167,7 +166,7 @@ fn values_agree_at_every_common_point() {
     for grid in grids() {
         let all = cells(&grid);
         for p in 1..=3 {
-            let (element, nodes) = (hex(p), grid.node_numbering(p).unwrap());
+            let (element, nodes) = (hex(p), grid.node_numbering(&grid.topology(), p).unwrap());
             let mut random = Random::new(200 + p as u64);
             let free: Vec<f64> = (0..nodes.count).map(|_| random.unit() - 0.5).collect();
             let values = complete(&nodes, &free);
@@ -199,8 +198,8 @@ fn values_agree_at_every_common_point() {
 #[test]
 fn numbering_follows_the_curve_and_repeats() {
     for grid in samples() {
-        let first = grid.node_numbering(2).unwrap();
-        assert_eq!(first, grid.node_numbering(2).unwrap());
-        assert!(grid.node_numbering(0).is_none());
+        let first = grid.node_numbering(&grid.topology(), 2).unwrap();
+        assert_eq!(first, grid.node_numbering(&grid.topology(), 2).unwrap());
+        assert!(grid.node_numbering(&grid.topology(), 0).is_none());
     }
 }

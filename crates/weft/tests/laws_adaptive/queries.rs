@@ -1,5 +1,5 @@
 use super::*;
-use weft::geometry::Geometry;
+use weft::geometry::{Geometry, Lookup, VoxelGrid};
 
 #[test]
 fn positions_are_located() {
@@ -26,27 +26,22 @@ fn positions_are_located() {
     }
 }
 
-/// Points of a cell: a dense lattice in the skew case, the exact closest one otherwise.
-fn least_distance(grid: &AdaptiveVoxelGrid, x: [f64; 3], aligned: bool) -> (f64, usize) {
-    let r = grid.voxel_map().lattice(x);
-    let mut best = (f64::INFINITY, 0);
-    for (cell, (origin, level)) in cells(grid).into_iter().enumerate() {
-        let size = f64::from(1 << level);
-        let clamp = |r: f64, d: usize| ((r - f64::from(origin[d])) / size).clamp(0.0, 1.0);
-        if aligned {
-            let xi = std::array::from_fn(|d| clamp(r[d], d));
-            let found = distance(position(grid, cell, xi), x);
-            if found < best.0 {
-                best = (found, cell);
-            }
-        } else {
-            for i in 0..1000 {
-                let xi = [i / 100, i / 10 % 10, i % 10].map(|c| c as f64 / 9.0);
-                best.0 = best.0.min(distance(position(grid, cell, xi), x));
-            }
-        }
+/// Distance of a cell: that of a dense lattice of points in the skew case, exact otherwise.
+fn cell_distance(grid: &AdaptiveVoxelGrid, cell: usize, x: [f64; 3], aligned: bool) -> f64 {
+    let to = |xi: [f64; 3]| distance(position(grid, cell, xi), x);
+    if aligned {
+        let (r, size) = (
+            grid.voxel_map().lattice(x),
+            f64::from(1 << grid.cell_level(cell)),
+        );
+        let origin = grid.cell_origin(cell).map(f64::from);
+        return to(std::array::from_fn(|d| {
+            ((r[d] - origin[d]) / size).clamp(0.0, 1.0)
+        }));
     }
-    best
+    (0..1000)
+        .map(|i| to([i / 100, i / 10 % 10, i % 10].map(|c| c as f64 / 9.0)))
+        .fold(f64::INFINITY, f64::min)
 }
 
 #[test]
@@ -72,16 +67,15 @@ fn the_closest_cell_is_the_closest() {
             let at = position(&grid, closest.cell, closest.xi);
             assert!(distance(at, closest.position) < 1e-12);
             assert!((distance(at, x) - closest.distance).abs() < 1e-12);
-            let (least, cell) = least_distance(&grid, x, aligned);
+            let least = (0..grid.cell_count())
+                .map(|cell| cell_distance(&grid, cell, x, aligned))
+                .fold(f64::INFINITY, f64::min);
+            let own = cell_distance(&grid, closest.cell, x, aligned);
             if aligned {
                 assert!((closest.distance - least).abs() < 1e-12);
-                assert!(
-                    least == 0.0 || cell == closest.cell || {
-                        // Equally close: the two differ by rounding only.
-                        cells(&grid).len() > closest.cell
-                    }
-                );
+                assert!((own - least).abs() < 1e-12, "cell {}", closest.cell);
             } else {
+                assert!(closest.distance >= own - 0.5 && closest.distance <= own + 1e-12);
                 // The dense points are at most half their spacing from the closest.
                 assert!(closest.distance <= least + 1e-12);
                 assert!(closest.distance >= least - 0.5);
@@ -107,6 +101,78 @@ fn of_equally_close_cells_the_first_is_taken() {
     let closest = grid.closest([0.5, 0.5, 0.5], 2.0).unwrap();
     assert_eq!((closest.cell, closest.distance), (0, 1.5));
     assert_eq!(closest.xi, [1.0, 0.5, 0.5]);
+}
+
+/// The cell that holds a position is the closest one, though a smaller one touches it; of cells
+/// that are equally far, the smallest is, whatever rounding makes of the blocks they are in.
+#[test]
+fn issue_004_ties_of_closest_cells() {
+    let map = VoxelMap::uniform(1.0).unwrap();
+    let grid = AdaptiveVoxelGrid::from_cells(&[([0; 3], 0), ([1, 0, 0], 0)], map).unwrap();
+    let at = [1.0, 0.5, 0.5];
+    let closest = grid.closest(at, 0.0).unwrap();
+    assert_eq!(Some((closest.cell, closest.xi)), grid.locate(at));
+    assert_eq!(closest.cell, 1);
+    // A lattice and its mirror image in the origin, in numbers that squares are exact in.
+    let sheared = [[1.0, 0.5, 0.25], [0.0, 1.0, -0.375], [0.125, 0.0, 1.0]];
+    let map = VoxelMap::affine(sheared, [0.0; 3]).unwrap();
+    let mut random = Random::new(5);
+    let mut ties = 0;
+    for _ in 0..2000 {
+        let level = random.below(3);
+        let size = 1i32 << level;
+        let origin: [i32; 3] = std::array::from_fn(|_| (random.below(9) as i32 - 4) * size);
+        let mirror = origin.map(|c| -c - size);
+        let extra = [random.below(60) as i32 - 30, 40, 10];
+        if (0..3).all(|d| origin[d] <= 0 && 0 <= origin[d] + size) {
+            continue;
+        }
+        let three = [origin, mirror].map(|o| (o, level as u8));
+        let mut three = three.to_vec();
+        three.push((extra, 0));
+        let grid = AdaptiveVoxelGrid::from_cells(&three, map).unwrap();
+        let alone = |cell: usize| {
+            let cell = (grid.cell_origin(cell), grid.cell_level(cell));
+            let grid = AdaptiveVoxelGrid::from_cells(&[cell], map).unwrap();
+            grid.closest([0.0; 3], f64::INFINITY).unwrap()
+        };
+        let all = [0, 1, 2].map(alone);
+        let found = grid.closest([0.0; 3], f64::INFINITY).unwrap();
+        let least = all.map(|n| n.distance).into_iter().fold(f64::MAX, f64::min);
+        assert!(found.distance <= least * (1.0 + 1e-15));
+        // At corners distances are exact.
+        let corner = |n: &&weft::geometry::Nearest| n.xi.iter().all(|c| *c == 0.0 || *c == 1.0);
+        let tied: Vec<usize> = (0..3).filter(|&c| all[c].distance == least).collect();
+        if tied.len() > 1 && tied.iter().all(|&c| corner(&&all[c])) {
+            ties += 1;
+            assert_eq!(found.cell, tied[0], "{three:?}");
+        }
+    }
+    assert!(ties > 100, "{ties}");
+}
+
+/// Upper corners are in the grid wherever it lies, as in a plain voxel grid.
+#[test]
+fn issue_004_rounding_far_from_the_origin() {
+    for size in [0.3, 0.7e-3, 11.0] {
+        for far in [0.0, 1e3, -1e6, 1e9] {
+            let map = VoxelMap::uniform(size).unwrap();
+            let map = map.with_offset([far, 0.0, -far]).unwrap();
+            let grid = AdaptiveVoxelGrid::uniform(&[[0; 3]], 0, map).unwrap();
+            let twin = VoxelGrid::from_coordinates(&[[0; 3]], map).unwrap();
+            for corner in 0..8 {
+                let c: [f64; 3] = std::array::from_fn(|d| f64::from(corner >> d & 1));
+                let x = [far + size * c[0], size * c[1], size * c[2] - far];
+                let (cell, xi) = grid.locate(x).unwrap();
+                let (_, wanted) = twin.locate(x, &Lookup::default()).unwrap().unwrap();
+                assert_eq!(cell, 0);
+                assert!(distance(xi, wanted) < 1e-12);
+                assert_eq!(grid.closest(x, 0.0).map(|n| n.cell), Some(0));
+                let off = [far + size * (3.0 * c[0] - 1.0), x[1], x[2]];
+                assert_eq!(grid.locate(off), None, "{off:?}");
+            }
+        }
+    }
 }
 
 /// A map whose cells have their centres at images of integers: refined and coarsened lattices have

@@ -161,7 +161,7 @@ fn every_geometry() -> Vec<Subject> {
         let environments = batch.clone();
         all.push(
             Subject::new(format!("batch of {name}"), batch)
-                .of(|cell| environments.cell_environment(cell) as usize),
+                .of(|cell| environments.cell_environment(cell)),
         );
         let cells = grid.cells().all_coordinates().to_vec();
         let of: Vec<u32> = (0..cells.len() as u32).map(|n| n % 3).collect();
@@ -174,7 +174,13 @@ fn every_geometry() -> Vec<Subject> {
         all.push(Subject::new(name, grid));
     }
     for (name, grid) in adaptive() {
-        assert!(!grid.node_numbering(1).unwrap().hanging.is_empty());
+        assert!(
+            !grid
+                .node_numbering(&grid.topology(), 1)
+                .unwrap()
+                .hanging
+                .is_empty()
+        );
         all.push(Subject::new(format!("deformed {name}"), bent(&grid, 2)));
         let offsets = vec![[0.0; 3], [9.0, 0.0, 0.0]];
         let batch = Batch::moved(Arc::new(grid.clone()), offsets).unwrap();
@@ -185,7 +191,7 @@ fn every_geometry() -> Vec<Subject> {
     let environments = batch.clone();
     all.push(
         Subject::new("batch of deformed grid 2", batch)
-            .of(|cell| environments.cell_environment(cell) as usize),
+            .of(|cell| environments.cell_environment(cell)),
     );
     all.push(Subject::new("grid 2", grid2));
     all.push(Subject::new("grid 3", grid3));

@@ -352,3 +352,40 @@ proptest! {
         }
     }
 }
+
+/// On the surface the gradient has length 1 even where its triangles have no normal in common: at
+/// a vertex where two bodies touch, and on the shut edges of a bag without volume.
+#[test]
+fn issue_004_gradient_without_a_common_normal() {
+    let corners = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]];
+    let corners = corners.map(|[x, y]| [x, y, 0.0]);
+    let bag = body(&corners, &[[0, 1, 2], [0, 2, 3], [0, 3, 1], [1, 3, 2]]);
+    let bag = Surface::new(&bag).unwrap();
+    assert_eq!(bag.volume(), 0.0);
+    for x in corners.into_iter().chain([
+        [0.5, 0.0, 0.0],
+        [1.0, 0.25, 0.0],
+        [0.5, 0.5, 0.0],
+        [0.2, 0.3, 0.0],
+    ]) {
+        let on = bag.signed_distance(x, 1.0).unwrap();
+        assert_eq!(on.distance, 0.0);
+        assert_eq!(on.gradient.map(f64::abs), [0.0, 0.0, 1.0], "{x:?}");
+    }
+    let cells = [
+        [1, 3, 2],
+        [0, 1, 2],
+        [0, 2, 3],
+        [0, 3, 1],
+        [4, 5, 6],
+        [0, 5, 4],
+        [0, 6, 5],
+        [0, 4, 6],
+    ];
+    let ring = [[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]];
+    let mut points = vec![[0.0; 3]];
+    points.extend(ring.map(|[x, y]| [x, y, -1.0]));
+    points.extend(ring.map(|[x, y]| [x, y, 1.0]));
+    let tips = Surface::new(&body(&points, &cells)).unwrap();
+    check_sign("the tip", &tips, [0.0; 3]);
+}

@@ -4,7 +4,7 @@ use super::*;
 use common::assert_close;
 use weft::assemble::{integrate, matrix};
 use weft::form::{Expr, Measure, dot, grad};
-use weft::geometry::{AdaptiveVoxelGrid, Locator, Search, frame_at};
+use weft::geometry::{AdaptiveVoxelGrid, Deformed, Locator, Search, frame_at};
 
 fn bases() -> Vec<(String, Shared)> {
     let mut all = geometries();
@@ -40,7 +40,7 @@ fn copies_are_the_base_over_and_over() {
                 };
                 for c in 0..b.cell_count() {
                     let cell = k * b.cell_count() + c;
-                    assert_eq!(batch.cell_environment(cell), k as u32);
+                    assert_eq!(batch.cell_environment(cell), k);
                     assert_eq!(
                         t.cell_vertices(cell),
                         shifted(b.cell_vertices(c), b.vertex_count())
@@ -187,11 +187,11 @@ fn measures_multiply_and_a_moved_base_is_followed() {
     let grid: Shared = Arc::new(Grid2::unit([2, 2]).unwrap());
     let batch = Batch::new(grid, 2).unwrap();
     let map = batch.map();
-    let deformed = weft::geometry::Deformed::new(
+    let deformed = Deformed::new(
         Arc::new(batch.clone()),
         1,
         map.nodes.clone(),
-        map.cell_nodes.clone(),
+        map.cell_nodes.to_vec(),
     )
     .unwrap();
     let [a, b]: [Shared; 2] = [Arc::new(batch), Arc::new(deformed)];
@@ -250,7 +250,7 @@ fn lookup_takes_an_environment() {
             for _ in 0..60 {
                 let cell = random.below(3 * cells);
                 let environment = cell / cells;
-                let filter = environments.filter(environment as u32);
+                let filter = environments.filter(environment);
                 let xi = random.point(base.cell_kind());
                 let x = frame_at(&batch, cell, xi).position;
                 let found = own.find(environment, x, 1e-9).unwrap().unwrap();
@@ -336,7 +336,7 @@ fn check_order(order: &EnvironmentOrder, p: &SpacePartition, environments: &Envi
     let mut of_node = vec![environments.count() as u32; space.node_count()];
     for cell in 0..space.topology().cell_count() {
         for &node in space.cell_nodes(cell) {
-            of_node[node as usize] = environments.of_cell(cell);
+            of_node[node as usize] = environments.of_cell(cell) as u32;
         }
     }
     let mut expected = p.owned_nodes().to_vec();
@@ -385,7 +385,7 @@ fn nodes_by_environment() {
             assert!(
                 cells
                     .iter()
-                    .all(|&c| labels[c as usize] == environments.of_side(side))
+                    .all(|&c| labels[c as usize] as usize == environments.of_side(side))
             );
         }
         let mesh: Shared = Arc::new(mesh);
@@ -485,4 +485,135 @@ fn environments_must_not_touch() {
         EnvironmentOrder::new(&whole, &environments),
         Err(PartitionError::Stale { .. })
     ));
+}
+
+/// A batch numbers its own state of the base, not the one that the base is in by now.
+#[test]
+fn issue_004_batch_numbers_its_snapshot() {
+    for kind in CellKind::CELLS {
+        let mesh = unit_mesh(kind, [3, 2, 1]);
+        let batch: Shared = Arc::new(Batch::new(Arc::new(mesh.clone()), 3).unwrap());
+        let (old, map) = (mesh.topology(), mesh.map());
+        let before: Vec<Space> = (1..=3).map(|p| space(&batch, p, true)).collect();
+        let smaller = unit_mesh(kind, [1; 3]);
+        let states = [
+            (map.nodes.clone(), old.cells().to_vec()),
+            (
+                smaller.map().nodes.clone(),
+                smaller.topology().cells().to_vec(),
+            ),
+        ];
+        for (nodes, cells) in states {
+            mesh.rebuild(nodes, cells).unwrap();
+            for (was, p) in before.iter().zip(1..) {
+                let is = space(&batch, p, true);
+                assert_eq!(is.node_count(), was.node_count());
+                for cell in 0..3 * old.cell_count() {
+                    assert_eq!(is.cell_nodes(cell), was.cell_nodes(cell), "{kind:?} {p}");
+                }
+            }
+        }
+    }
+}
+
+/// A deformed batch is not mixed up with what the batch becomes.
+#[test]
+fn issue_004_deformed_batch_after_a_refresh() {
+    let mesh = unit_mesh(CellKind::Triangle, [3, 3, 1]);
+    let batch = Batch::new(Arc::new(mesh.clone()), 2).unwrap();
+    let map = batch.map();
+    let cell_nodes = map.cell_nodes.to_vec();
+    let deformed = Deformed::new(Arc::new(batch.clone()), 1, map.nodes.clone(), cell_nodes);
+    let deformed = deformed.unwrap();
+    let topology = deformed.topology();
+    let seen: Vec<_> = (0..topology.side_count())
+        .map(|side| deformed.side_maps(&topology, side))
+        .collect();
+    // The same number of cells, in another order, and fewer.
+    let turned = scrambled(&mesh, &mut Random(3));
+    for other in [turned, unit_mesh(CellKind::Triangle, [1; 3])] {
+        let (nodes, cells) = (other.map().nodes.clone(), other.topology().cells().to_vec());
+        mesh.rebuild(nodes, cells).unwrap();
+        assert!(batch.refresh().unwrap());
+        assert!(matches!(
+            Space::lagrange(&deformed, 1),
+            Err(weft::space::SpaceError::MeshRebuilt)
+        ));
+        let own = Space::discontinuous(&deformed, 1).unwrap();
+        assert_eq!(own.node_count(), 3 * topology.cell_count());
+        for (side, seen) in seen.iter().enumerate() {
+            assert_eq!(deformed.side_maps(&topology, side), *seen);
+        }
+    }
+}
+
+/// Cells of different sizes that share an edge, or a face, and no vertex.
+#[test]
+fn issue_004_hanging_nodes_join_environments() {
+    let map = VoxelMap::uniform(1.0).unwrap();
+    let grid = |cells: &[([i32; 3], u8)]| AdaptiveVoxelGrid::from_cells(cells, map).unwrap();
+    let large = ([0; 3], 2);
+    for near in [[4, 4, 1], [4, -1, 2], [-1, 1, 4], [1, -1, -1]] {
+        let grid = grid(&[large, (near, 0)]);
+        assert_eq!(grid.topology().interior_sides().len(), 0);
+        let error = Environments::by_cell(&grid, vec![0, 1], 2).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                PartitionError::CrossingNode {
+                    cells: [0, 1],
+                    environments: [0, 1],
+                    ..
+                }
+            ),
+            "{near:?} {error}"
+        );
+        Environments::by_cell(&grid, vec![1, 1], 2).unwrap();
+    }
+    // Over a third cell, larger than both, that belongs to one of them.
+    let three = grid(&[large, ([4, 4, 1], 0), ([4, 4, 3], 0)]);
+    assert!(Environments::by_cell(&three, vec![0, 0, 1], 2).is_err());
+    // Apart by one voxel they are independent, and so are copies of hanging nodes.
+    let apart = grid(&[large, ([5, 4, 1], 0)]);
+    Environments::by_cell(&apart, vec![0, 1], 2).unwrap();
+    let base = grid(&[large, ([4, 0, 0], 1), ([4, 0, 2], 0)]);
+    let batch = Batch::new(Arc::new(base), 3).unwrap();
+    let labels = batch.environments().cell_environments().to_vec();
+    Environments::by_cell(&batch, labels, 3).unwrap();
+}
+
+/// Snapshots are whole while another thread changes the geometry, and are what the single
+/// questions answer while nobody does.
+#[test]
+fn issue_004_snapshots_are_whole() {
+    for (name, g) in geometries() {
+        let whole = g.snapshot();
+        assert!(Arc::ptr_eq(&whole.topology, &g.topology()), "{name}");
+        assert!(Arc::ptr_eq(&whole.tags, &g.tags()) && Arc::ptr_eq(&whole.map, &g.map()));
+        assert_eq!(whole.class, g.map_class());
+    }
+    let sizes = [1, 2].map(|n| shapes::sphere(n).unwrap());
+    let states = sizes.map(|s| (s.map().nodes.clone(), s.topology().cells().to_vec()));
+    let mesh = shapes::sphere(1).unwrap();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for turn in 0..200 {
+                let (nodes, cells) = states[turn % 2].clone();
+                mesh.rebuild(nodes, cells).unwrap();
+            }
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+        while !done.load(std::sync::atomic::Ordering::Relaxed) {
+            let whole = mesh.snapshot();
+            assert_eq!(whole.topology.cells().len(), whole.map.cell_nodes.len());
+            let surface = weft::geometry::Surface::new(&mesh).unwrap();
+            assert!(surface.volume() > 3.0 && surface.volume() < 4.2);
+            let parts = graph_parts(&mesh, 3).unwrap();
+            assert!([80, 320].contains(&parts.len()));
+            let batch = Batch::new(Arc::new(mesh.clone()), 2).unwrap();
+            let whole = batch.snapshot();
+            assert_eq!(whole.topology.cells().len(), whole.map.cell_nodes.len());
+        }
+    });
 }

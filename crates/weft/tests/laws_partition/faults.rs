@@ -103,3 +103,31 @@ fn a_refused_rebuild_changes_nothing() {
         ));
     }
 }
+
+/// Nodes and cells of different rebuilds have no exchange lists.
+#[test]
+fn issue_004_outdated_pairs_are_refused() {
+    let mut random = Random(41);
+    for (_, g) in geometries() {
+        let n = g.topology().cell_count();
+        let space = space(&g, 1, true);
+        let mut part = GeometryPartition::by_mask(g.clone(), &random_mask(n, &mut random)).unwrap();
+        let mut nodes = SpacePartition::new(&space, &part).unwrap();
+        let lists = Exchange::new(&nodes, &part).unwrap();
+        let copy = part.clone();
+        part.rebuild(&random_mask(n, &mut random)).unwrap();
+        assert_eq!(
+            Exchange::new(&nodes, &part).unwrap_err().to_string(),
+            "the space partition was not made from the geometry partition as it is now; rebuild it from that"
+        );
+        // A copy from before still fits, a refused rebuild changes nothing.
+        assert_eq!(Exchange::new(&nodes, &copy).unwrap(), lists);
+        nodes.rebuild(&space, &part).unwrap();
+        assert_eq!(
+            Exchange::new(&nodes, &copy).unwrap_err(),
+            PartitionError::Outdated
+        );
+        assert!(part.rebuild(&[]).is_err());
+        Exchange::new(&nodes, &part).unwrap();
+    }
+}

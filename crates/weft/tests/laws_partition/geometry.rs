@@ -168,3 +168,43 @@ fn a_rebuild_follows_the_mesh() {
     p.rebuild(&mask).unwrap();
     check(&p, |c| mask[c as usize]);
 }
+
+/// Whole and linear partitions follow their geometry, and are then those made anew.
+#[test]
+fn issue_004_runs_follow_the_mesh() {
+    let mesh = unit_mesh(CellKind::Quad, [3, 3, 1]);
+    let shared: Shared = Arc::new(mesh.clone());
+    let make = || {
+        let mut all = vec![GeometryPartition::whole(shared.clone()).unwrap()];
+        for parts in [1, 2, 5, 40] {
+            for rank in [0, parts - 1] {
+                all.push(GeometryPartition::linear(shared.clone(), rank, parts).unwrap());
+            }
+        }
+        let capacity = Capacity { cells: 4, sides: 7 };
+        all.push(all[3].clone().bounded(capacity).unwrap());
+        all
+    };
+    let mut all = make();
+    for n in [3, 1, 6, 2] {
+        let other = unit_mesh(CellKind::Quad, [n, n, 1]);
+        mesh.rebuild(other.map().nodes.clone(), other.topology().cells().to_vec())
+            .unwrap();
+        for (p, fresh) in all.iter_mut().zip(make()) {
+            p.follow().unwrap();
+            p.clear_overflow();
+            // A bounded partition has its overflow from the first fill on.
+            let mut fresh = fresh;
+            fresh.clear_overflow();
+            assert_eq!(seen(p), seen(&fresh));
+            assert!(Arc::ptr_eq(p.topology(), &mesh.topology()));
+        }
+    }
+    let mut by_mask = GeometryPartition::by_mask(shared.clone(), &[true; 4]).unwrap();
+    assert_eq!(
+        by_mask.follow().unwrap_err().to_string(),
+        "this partition was made by rule 'mask'; it cannot be rebuilt from the number of cells alone"
+    );
+    let mut by_owner = GeometryPartition::by_owner(shared, &[0; 4], 0, 1).unwrap();
+    assert!(by_owner.follow().is_err());
+}

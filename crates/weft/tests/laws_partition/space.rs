@@ -283,7 +283,11 @@ impl Geometry for Hung {
     fn nodes_may_hang(&self) -> bool {
         true
     }
-    fn node_numbering(&self, degree: usize) -> Option<weft::geometry::NodeNumbering> {
+    fn node_numbering(
+        &self,
+        _: &weft::geometry::Topology,
+        degree: usize,
+    ) -> Option<weft::geometry::NodeNumbering> {
         let base = space(&(Arc::new(self.0.clone()) as Shared), degree, true);
         let cells = 0..base.topology().cell_count();
         let mut numbering = weft::geometry::NodeNumbering {

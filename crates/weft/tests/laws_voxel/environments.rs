@@ -511,3 +511,41 @@ fn operations_keep_environments_apart() {
         Err(GeometryError::EnvironmentCounts { counts: [2, 1] })
     ));
 }
+
+/// A grid packed with one environment keeps its offset over plain rebuilds.
+#[test]
+fn issue_004_one_packed_environment_keeps_its_offset() {
+    let mut random = Random(51);
+    let mut points = random.points(300, 5.0);
+    points[7] = [f64::NAN; 3];
+    let zeros = vec![0; 300];
+    let mask: Vec<bool> = (0..300).map(|n| n % 3 != 0).collect();
+    for offset in [[0; 3], [16, 0, -8], [3, -5, 7]] {
+        let make = || {
+            let offsets = [offset];
+            VoxelGrid::from_environment_points_at(&points, None, &zeros, &offsets, 1, unit())
+                .unwrap()
+                .0
+        };
+        let (grid, twin) = (make(), make());
+        let before = grid.cells();
+        assert!(grid.rebuild(&points, None).unwrap().unchanged);
+        assert!(Arc::ptr_eq(&before, &grid.cells()));
+        for (points, mask) in [(&points[..], Some(&mask[..])), (&points[..80], None)] {
+            let report = grid.rebuild(points, mask).unwrap();
+            let wanted = twin
+                .rebuild_environments(points, mask, &zeros[..points.len()])
+                .unwrap();
+            assert_eq!(report, wanted);
+            let (a, b) = (grid.cells(), twin.cells());
+            assert_eq!(a.environment_offsets(), [offset]);
+            assert_eq!(a.all_coordinates(), b.all_coordinates());
+        }
+        assert!(grid.rebuild(&points, Some(&[true])).is_err());
+        assert!(grid.rebuild(&[], None).is_err());
+        assert_eq!(grid.cells().environment_offsets(), [offset]);
+    }
+    let (grid, _) =
+        VoxelGrid::from_environment_points(&points, None, &zeros, 1, 4, unit()).unwrap();
+    assert!(grid.rebuild(&points, None).unwrap().unchanged);
+}

@@ -329,12 +329,14 @@ impl AdaptiveVoxelGrid {
     }
 
     /// The cell that holds a position, boundary included, and the reference coordinates there.
-    /// On a border between cells it is the one after it along the axis, if there is one.
+    /// On a border between cells it is the one after it along each axis, if there is one, else of
+    /// several the smallest.
     pub fn locate(&self, x: [f64; 3]) -> Option<(usize, [f64; 3])> {
-        query::locate(&self.0.cells, self.0.map.lattice(x))
+        query::locate(&self.0.cells, &self.0.map, x)
     }
 
-    /// The closest cell at most `max_dist` away; of equally close ones the first.
+    /// The closest cell at most `max_dist` away (which may be infinite): the one that
+    /// [`locate`](Self::locate) finds if there is one, else the closest, of several the smallest.
     pub fn closest(&self, x: [f64; 3], max_dist: f64) -> Option<Nearest> {
         query::closest(&self.0.cells, &self.0.map, x, max_dist)
     }
@@ -352,7 +354,7 @@ impl AdaptiveVoxelGrid {
         GeometryMap {
             degree: 1,
             nodes: tables.vertices.iter().map(position).collect(),
-            cell_nodes: cells.flat_map(|cell| LATTICE.map(|l| cell[l])).collect(),
+            cell_nodes: Arc::new(cells.flat_map(|cell| LATTICE.map(|l| cell[l])).collect()),
             vertex_nodes: None,
         }
     }
@@ -411,7 +413,7 @@ impl Geometry for AdaptiveVoxelGrid {
         true
     }
 
-    fn node_numbering(&self, degree: usize) -> Option<NodeNumbering> {
+    fn node_numbering(&self, _: &Topology, degree: usize) -> Option<NodeNumbering> {
         (degree > 0).then(|| nodes::number(&self.0.cells, degree))
     }
 }

@@ -4,21 +4,14 @@
 //! voxels in it, because cells are aligned: a cell is an interval, and intervals nest or are
 //! disjoint. Everything else here follows from that.
 
+use crate::geometry::morton::spread;
+
 /// Smallest coordinate of a lattice point.
 pub const MIN: i32 = -(1 << 20);
 /// Largest coordinate of a lattice point.
 pub const MAX: i32 = (1 << 20) - 1;
 
-/// Bits of a 21-bit number, three places apart.
-fn spread(x: u32) -> u64 {
-    let mut x = u64::from(x) & 0x1f_ffff;
-    x = (x | x << 32) & 0x001f_0000_0000_ffff;
-    x = (x | x << 16) & 0x001f_0000_ff00_00ff;
-    x = (x | x << 8) & 0x100f_00f0_0f00_f00f;
-    x = (x | x << 4) & 0x10c3_0c30_c30c_30c3;
-    (x | x << 2) & 0x1249_2492_4924_9249
-}
-
+/// Undoes `spread`.
 fn gather(x: u64) -> u32 {
     let mut x = x & 0x1249_2492_4924_9249;
     x = (x | x >> 2) & 0x10c3_0c30_c30c_30c3;
@@ -34,7 +27,7 @@ pub fn in_range(p: [i32; 3]) -> bool {
 
 /// Code of a lattice point in range; the last axis varies fastest.
 pub fn encode(p: [i32; 3]) -> u64 {
-    let [x, y, z] = p.map(|c| spread(c.wrapping_sub(MIN) as u32));
+    let [x, y, z] = p.map(|c| spread(u64::from(c.wrapping_sub(MIN) as u32)));
     x << 2 | y << 1 | z
 }
 

@@ -2,11 +2,8 @@
 
 use super::cells::{Cells, volume};
 use super::morton::decode;
-use crate::geometry::check::dot;
+use crate::geometry::metric::Metric;
 use crate::geometry::{Nearest, VoxelMap};
-
-/// A position counts as inside a voxel up to this fraction of the voxel.
-const TOLERANCE: f64 = 1e-10;
 
 /// Reference coordinates of a lattice point, clamped to the cell.
 fn reference(cells: &Cells, cell: usize, r: [f64; 3]) -> [f64; 3] {
@@ -14,8 +11,9 @@ fn reference(cells: &Cells, cell: usize, r: [f64; 3]) -> [f64; 3] {
     std::array::from_fn(|d| ((r[d] - f64::from(origin[d])) / size).clamp(0.0, 1.0))
 }
 
-/// The cell that holds the lattice point `r`, boundary included.
-pub fn locate(cells: &Cells, r: [f64; 3]) -> Option<(usize, [f64; 3])> {
+/// The cell that holds the position `x`, boundary included.
+pub fn locate(cells: &Cells, map: &VoxelMap, x: [f64; 3]) -> Option<(usize, [f64; 3])> {
+    let r = map.lattice(x);
     // Also refuses what is not a number.
     if !r.iter().all(|c| c.abs() < 2e6) {
         return None;
@@ -24,123 +22,17 @@ pub fn locate(cells: &Cells, r: [f64; 3]) -> Option<(usize, [f64; 3])> {
     if let Some(cell) = cells.find(voxel) {
         return Some((cell, reference(cells, cell, r)));
     }
-    // On the upper boundary, or just outside by rounding.
+    // On the upper boundary, or just outside by rounding; at most one voxel is near.
+    let rounding = map.rounding(x).map(|error| error.min(0.5));
     let other: [i32; 3] = std::array::from_fn(|d| {
         let within = r[d] - r[d].floor();
-        i32::from(within > 1.0 - TOLERANCE) - i32::from(within < TOLERANCE)
+        i32::from(within > 1.0 - rounding[d]) - i32::from(within < rounding[d])
     });
-    (1..8)
+    let cell = (1..8)
         .filter(|i| (0..3).all(|d| i >> d & 1 == 0 || other[d] != 0))
-        .find_map(|i| {
-            let near = std::array::from_fn(|d| voxel[d] + other[d] * (i >> d & 1));
-            let cell = cells.find(near)?;
-            Some((cell, reference(cells, cell, r)))
-        })
-}
-
-/// Distances in space between lattice points and boxes.
-struct Metric {
-    gram: [[f64; 3]; 3],
-    orthogonal: bool,
-}
-
-impl Metric {
-    fn new(map: &VoxelMap) -> Metric {
-        let rows = map.matrix();
-        let edges: [[f64; 3]; 3] = std::array::from_fn(|a| rows.map(|row| row[a]));
-        let gram: [[f64; 3]; 3] =
-            std::array::from_fn(|a| std::array::from_fn(|b| dot(edges[a], edges[b])));
-        let small = |a: usize, b: usize| {
-            gram[a][b].abs() <= f64::EPSILON * (gram[a][a] * gram[b][b]).sqrt()
-        };
-        Metric {
-            orthogonal: small(0, 1) && small(0, 2) && small(1, 2),
-            gram,
-        }
-    }
-
-    fn squared(&self, v: [f64; 3]) -> f64 {
-        if self.orthogonal {
-            return (0..3).map(|a| self.gram[a][a] * v[a] * v[a]).sum();
-        }
-        (0..3).map(|a| v[a] * dot(self.gram[a], v)).sum()
-    }
-
-    /// The closest point of a box to `r`, and the squared distance.
-    fn closest(&self, r: [f64; 3], low: [f64; 3], high: [f64; 3]) -> ([f64; 3], f64) {
-        let clamped: [f64; 3] = std::array::from_fn(|a| r[a].clamp(low[a], high[a]));
-        let distance = |y: [f64; 3]| self.squared(std::array::from_fn(|a| y[a] - r[a]));
-        if self.orthogonal || clamped == r {
-            return (clamped, distance(clamped));
-        }
-        // A convex quadratic on a box is least on the inside of one of its 27 faces, edges,
-        // vertices (or itself), where it is least without bounds too.
-        let mut best = (clamped, distance(clamped));
-        for face in 0..27 {
-            let state = [face / 9, face / 3 % 3, face % 3];
-            let Some(y) = self.least(r, low, high, state) else {
-                continue;
-            };
-            let d = distance(y);
-            if d < best.1 {
-                best = (y, d);
-            }
-        }
-        best
-    }
-
-    /// Where the distance is least with coordinates of state 0 and 1 at their lower and upper
-    /// bound and the others free; none if that is outside the box.
-    fn least(
-        &self,
-        r: [f64; 3],
-        low: [f64; 3],
-        high: [f64; 3],
-        state: [usize; 3],
-    ) -> Option<[f64; 3]> {
-        let free = |a: usize| state[a] == 2;
-        let mut v: [f64; 3] = std::array::from_fn(|a| match state[a] {
-            0 => low[a] - r[a],
-            1 => high[a] - r[a],
-            _ => 0.0,
-        });
-        // Rows of fixed coordinates are those of the identity.
-        let mut m = [[0.0; 4]; 3];
-        for a in 0..3 {
-            if free(a) {
-                for b in 0..3 {
-                    match free(b) {
-                        true => m[a][b] = self.gram[a][b],
-                        false => m[a][3] -= self.gram[a][b] * v[b],
-                    }
-                }
-            } else {
-                m[a][a] = 1.0;
-                m[a][3] = v[a];
-            }
-        }
-        // Positive definite: elimination without pivoting is stable.
-        for a in 0..3 {
-            for b in a + 1..3 {
-                let factor = m[b][a] / m[a][a];
-                for c in a..4 {
-                    m[b][c] -= factor * m[a][c];
-                }
-            }
-        }
-        for a in (0..3).rev() {
-            let rest: f64 = (a + 1..3).map(|b| m[a][b] * v[b]).sum();
-            v[a] = (m[a][3] - rest) / m[a][a];
-        }
-        let y: [f64; 3] = std::array::from_fn(|a| match state[a] {
-            0 => low[a],
-            1 => high[a],
-            _ => r[a] + v[a],
-        });
-        (0..3)
-            .all(|a| low[a] <= y[a] && y[a] <= high[a])
-            .then_some(y)
-    }
+        .filter_map(|i| cells.find(std::array::from_fn(|d| voxel[d] + other[d] * (i >> d & 1))))
+        .min()?;
+    Some((cell, reference(cells, cell, r)))
 }
 
 struct Search<'a> {
@@ -153,9 +45,13 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// The closest lattice point of a cube, and the squared distance.
     fn to_box(&self, origin: [i32; 3], size: f64) -> ([f64; 3], f64) {
         let low = origin.map(f64::from);
-        self.metric.closest(self.r, low, low.map(|c| c + size))
+        let (y, squared) = self
+            .metric
+            .closest(std::array::from_fn(|d| self.r[d] - low[d]), size);
+        (std::array::from_fn(|d| low[d] + y[d]), squared)
     }
 
     fn hopeless(&self, squared: f64) -> bool {
@@ -188,7 +84,8 @@ impl Search<'_> {
             let end = start + keys[start..high].partition_point(|&key| key < code + part);
             if end > start {
                 let (_, squared) = self.to_box(decode(code), f64::from(1 << level));
-                parts[count] = (squared, start, end);
+                // Rounding must not hide a smaller cell at the same distance.
+                parts[count] = (squared * (1.0 - 1e-12), start, end);
                 count += 1;
             }
             start = end;
@@ -208,7 +105,7 @@ pub fn closest(cells: &Cells, map: &VoxelMap, x: [f64; 3], max_dist: f64) -> Opt
     if max_dist.is_nan() || max_dist < 0.0 || !r.iter().all(|c| c.is_finite()) {
         return None;
     }
-    if let Some((cell, xi)) = locate(cells, r) {
+    if let Some((cell, xi)) = locate(cells, map, x) {
         return Some(Nearest {
             cell,
             xi,
@@ -221,14 +118,16 @@ pub fn closest(cells: &Cells, map: &VoxelMap, x: [f64; 3], max_dist: f64) -> Opt
         metric: Metric::new(map),
         r,
         best: None,
-        limit: max_dist * max_dist,
+        // Rounding must not exclude a cell at the very distance, which is compared below.
+        limit: max_dist * max_dist * (1.0 + 8.0 * f64::EPSILON),
     };
     search.visit(0, cells.len());
     let (squared, cell, y) = search.best?;
-    Some(Nearest {
+    let distance = squared.sqrt();
+    (distance <= max_dist && distance.is_finite()).then(|| Nearest {
         cell,
         xi: reference(cells, cell, y),
         position: map.position(y),
-        distance: squared.sqrt(),
+        distance,
     })
 }

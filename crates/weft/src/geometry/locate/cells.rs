@@ -31,13 +31,16 @@ pub(in crate::geometry) struct Cells {
     control: Option<Control>,
 }
 
-fn method(kind: CellKind, degree: usize, space_dim: usize) -> Method {
+fn control(kind: CellKind, degree: usize) -> Option<Control> {
+    (degree > 1).then(|| Control::new(kind, degree))
+}
+
+fn method(kind: CellKind, degree: usize, space_dim: usize, control: Option<Control>) -> Method {
     match (kind, degree) {
         (CellKind::Segment, 1) => Method::Segment,
         (CellKind::Triangle, 1) => Method::Triangle,
         (CellKind::Tet, 1) => Method::Tet,
         _ => {
-            let control = (degree > 1).then(|| Control::new(kind, degree));
             let shape = Shape::new(kind, degree);
             Method::General(Box::new(General::new(shape, space_dim, control)))
         }
@@ -67,12 +70,13 @@ impl Method {
 impl Cells {
     pub fn new(geometry: &dyn Geometry) -> Cells {
         let (kind, map, space_dim) = (geometry.cell_kind(), geometry.map(), geometry.space_dim());
+        let control = control(kind, map.degree);
         Cells {
             kind,
             space_dim,
             per_cell: equispaced::node_count(kind, map.degree),
-            method: method(kind, map.degree, space_dim),
-            control: (map.degree > 1).then(|| Control::new(kind, map.degree)),
+            method: method(kind, map.degree, space_dim, control.clone()),
+            control,
             map,
         }
     }
@@ -152,7 +156,7 @@ pub(super) fn closest_on_cell(
     nodes: &[Vec3],
     x: Vec3,
 ) -> Hit {
-    let method = method(kind, degree, space_dim);
+    let method = method(kind, degree, space_dim, control(kind, degree));
     let work = &mut Work::default();
     method.closest(nodes.iter().copied(), x, f64::INFINITY, work)
 }

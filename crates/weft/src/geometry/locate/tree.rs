@@ -98,7 +98,7 @@ impl Tree {
         let same = geometry.cell_kind() == self.cells.kind
             && geometry.space_dim() == self.cells.space_dim
             && map.degree == old.degree
-            && (Arc::ptr_eq(&map, old) || map.cell_nodes == old.cell_nodes);
+            && (Arc::ptr_eq(&map.cell_nodes, &old.cell_nodes) || map.cell_nodes == old.cell_nodes);
         if !same {
             return Err(LocateError::CellsChanged {
                 kind: self.cells.kind,

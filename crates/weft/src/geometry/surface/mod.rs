@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::locate::vector::{Vec3, cross, dot, norm2, sub};
 use super::locate::{Hit, INTERIOR, Scratch, fill, with_scratch};
-use super::{Geometry, GeometryMap, Locator, Search, Topology};
+use super::{Frozen, Geometry, GeometryMap, Locator, Search, Topology};
 use crate::element::CellKind;
 
 pub use error::SurfaceError;
@@ -26,7 +26,8 @@ pub use error::SurfaceError;
 pub struct SignedDistance {
     /// Distance, negative inside (against the normals).
     pub distance: f64,
-    /// Gradient of the distance, a unit vector; on the surface the (pseudo-)normal.
+    /// Gradient of the distance, a unit vector; on the surface the (pseudo-)normal, or that of
+    /// the triangle where the triangles around have none in common.
     pub gradient: [f64; 3],
     /// The closest point.
     pub position: [f64; 3],
@@ -79,6 +80,7 @@ impl Surface {
     /// [`Open`](SurfaceError::Open) if edges have only one triangle,
     /// [`Orientation`](SurfaceError::Orientation) if neighbours disagree about theirs.
     pub fn new(geometry: &dyn Geometry) -> Result<Surface, SurfaceError> {
+        let geometry = &Frozen::new(geometry);
         let (topology, map) = (geometry.topology(), geometry.map());
         let (kind, space_dim) = (geometry.cell_kind(), geometry.space_dim());
         if kind != CellKind::Triangle || space_dim != 3 || map.degree != 1 {
@@ -121,6 +123,7 @@ impl Surface {
     /// [`Refit`](SurfaceError::Refit) if the triangles are not the same ones; the surface is
     /// then as it was.
     pub fn refit(&mut self, geometry: &dyn Geometry) -> Result<(), SurfaceError> {
+        let geometry = &Frozen::new(geometry);
         self.locator.refit(geometry)?;
         self.map = geometry.map();
         self.find_normals();
@@ -176,7 +179,11 @@ impl Surface {
             self.is_inside(x)
         };
         let gradient = if hit.feature == INTERIOR || hit.distance2 == 0.0 {
-            unit(normal)
+            // Where fans touch in a vertex, or a fold is shut, there is no common normal.
+            match normal == [0.0; 3] {
+                true => self.faces[cell],
+                false => unit(normal),
+            }
         } else {
             unit(if negative { offset.map(|c| -c) } else { offset })
         };

@@ -39,8 +39,25 @@ pub struct RebuildReport {
 pub(super) struct Source<'a> {
     pub points: &'a [[f64; 3]],
     pub mask: Option<&'a [bool]>,
-    /// Environment of each point, their number, and where they go.
-    pub environments: Option<(&'a [u32], usize, &'a Packing)>,
+    pub environments: Option<Assignment<'a>>,
+}
+
+/// Which points belong to which environment.
+#[derive(Clone, Copy)]
+pub(super) struct Assignment<'a> {
+    /// Environment of each point; all in the only one if `None`.
+    pub list: Option<&'a [u32]>,
+    /// Number of environments.
+    pub count: usize,
+    /// Where they go.
+    pub packing: &'a Packing,
+}
+
+impl Assignment<'_> {
+    #[inline]
+    fn of(&self, point: usize) -> u32 {
+        self.list.map_or(0, |list| list[point])
+    }
 }
 
 /// Limits of a rebuild.
@@ -87,8 +104,13 @@ impl Source<'_> {
             check_entries("the mask", mask.len(), "points", n)?;
         }
         match self.environments {
-            Some((list, count, packing)) => {
-                check_environments("points", n, list.len(), count, packing)
+            Some(Assignment {
+                list,
+                count,
+                packing,
+            }) => {
+                let listed = list.map_or(n, |list| list.len());
+                check_environments("points", n, listed, count, packing)
             }
             None => Ok(()),
         }
@@ -259,15 +281,16 @@ impl Workshop {
         }
         let map = target.map;
 
-        if let Some((list, count, packing)) = source.environments {
+        if let Some(assigned) = source.environments {
+            let Assignment { count, packing, .. } = assigned;
             self.each_share(tasks, |task, share| {
                 share.clear();
                 share.extents.clear();
                 share.extents.resize(count, Extent::NONE);
                 share.each(source, &map, part(task), |share, n, voxel| {
-                    match share.extents.get_mut(list[n] as usize) {
+                    match share.extents.get_mut(assigned.of(n) as usize) {
                         Some(extent) => extent.add(voxel),
-                        None => share.refuse(n, Refusal::Environment(list[n])),
+                        None => share.refuse(n, Refusal::Environment(assigned.of(n))),
                     }
                 });
             });
@@ -284,7 +307,7 @@ impl Workshop {
                 share.clear();
                 share.each(source, &map, part(task), |share, n, voxel| {
                     // No overflow: packing checked the range of each environment.
-                    let shift = environments.shifts()[list[n] as usize];
+                    let shift = environments.shifts()[assigned.of(n) as usize];
                     share
                         .gather
                         .insert(std::array::from_fn(|d| voxel[d] + shift[d]));

@@ -8,6 +8,7 @@
 use rayon::prelude::*;
 
 use super::table::Table;
+use crate::geometry::morton::spread;
 
 /// Cells of a grid have coordinates from `-LIMIT` to `LIMIT - 1`; one leaf beyond stays free,
 /// so that neighbours and vertices of any cell have a key.
@@ -59,16 +60,6 @@ pub(super) fn neighbour(key: u64, step: [i32; 3]) -> u64 {
     (0..3).fold(key, |k, a| {
         k.wrapping_add((step[a] as i64 as u64).wrapping_shl(SHIFT[a]))
     })
-}
-
-/// Spreads the low 21 bits to every third bit.
-fn spread(v: u64) -> u64 {
-    let mut x = v & 0x1f_ffff;
-    x = (x | x << 32) & 0x001f_0000_0000_ffff;
-    x = (x | x << 16) & 0x001f_0000_ff00_00ff;
-    x = (x | x << 8) & 0x100f_00f0_0f00_f00f;
-    x = (x | x << 4) & 0x10c3_0c30_c30c_30c3;
-    (x | x << 2) & 0x1249_2492_4924_9249
 }
 
 /// Place of a leaf on the Morton curve, x in the highest bit of each group of three.

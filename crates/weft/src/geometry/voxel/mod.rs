@@ -22,10 +22,10 @@ mod tables;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use super::{Geometry, GeometryError, GeometryId, GeometryMap, MapClass, Tags, Topology};
+use super::{Geometry, GeometryError, GeometryId, GeometryMap, MapClass, Snapshot, Tags, Topology};
 use crate::element::CellKind;
 
-use build::{Source, Workshop, gather_voxels};
+use build::{Assignment, Source, Workshop, gather_voxels};
 use environments::{Environments, Packing};
 use leaf::LeafSet;
 
@@ -283,7 +283,11 @@ impl VoxelGrid {
             &Source {
                 points,
                 mask,
-                environments: Some((environments, count, &packing)),
+                environments: Some(Assignment {
+                    list: Some(environments),
+                    count,
+                    packing: &packing,
+                }),
             },
             map,
         )
@@ -295,7 +299,7 @@ impl VoxelGrid {
     ) -> Result<(VoxelGrid, RebuildReport), GeometryError> {
         let mut workshop = Workshop::default();
         let (cells, report) = workshop.build(source, &map, None, None)?;
-        let packing = source.environments.map(|(_, _, packing)| packing.clone());
+        let packing = source.environments.map(|of| of.packing.clone());
         let grid = VoxelGrid::new(cells, map, packing);
         grid.return_workshop(workshop);
         Ok((grid, report))
@@ -334,7 +338,8 @@ impl VoxelGrid {
 
     /// Replaces the cells by those that hold points, as [`from_points`](Self::from_points) does,
     /// seen through every handle. If the set of cells stays the same, so do numbering and all
-    /// snapshots. Memory is used again: once sizes stop growing nothing is allocated, unless
+    /// snapshots. A grid made with one environment keeps its offset. Memory is used again: once
+    /// sizes stop growing nothing is allocated, unless
     /// someone keeps a [`VoxelCells`] from before.
     ///
     /// # Errors
@@ -355,7 +360,11 @@ impl VoxelGrid {
         self.rebuild_from(&Source {
             points,
             mask,
-            environments: None,
+            environments: self.inner.packing.as_ref().map(|packing| Assignment {
+                list: None,
+                count,
+                packing,
+            }),
         })
     }
 
@@ -376,7 +385,11 @@ impl VoxelGrid {
         self.rebuild_from(&Source {
             points,
             mask,
-            environments: Some((environments, count, packing)),
+            environments: Some(Assignment {
+                list: Some(environments),
+                count,
+                packing,
+            }),
         })
     }
 
@@ -494,6 +507,15 @@ impl Geometry for VoxelGrid {
     }
     fn map_class(&self) -> MapClass {
         MapClass::Uniform
+    }
+    fn snapshot(&self) -> Snapshot {
+        let cells = self.cells();
+        Snapshot {
+            topology: cells.tables().topology.clone(),
+            tags: cells.direction_tags().clone(),
+            map: cells.geometry_map().clone(),
+            class: MapClass::Uniform,
+        }
     }
 }
 

@@ -158,18 +158,18 @@ impl VoxelMap {
 
     /// Image of a difference of lattice coordinates.
     #[inline]
-    pub(super) fn vector(&self, u: [f64; 3]) -> [f64; 3] {
+    pub(in crate::geometry) fn vector(&self, u: [f64; 3]) -> [f64; 3] {
         self.matrix
             .map(|row| row[0] * u[0] + row[1] * u[1] + row[2] * u[2])
     }
 
     /// A bound on the rounding error of [`lattice`](Self::lattice), for each coordinate.
-    pub(super) fn rounding(&self, position: [f64; 3]) -> [f64; 3] {
+    pub(in crate::geometry) fn rounding(&self, position: [f64; 3]) -> [f64; 3] {
         self.inverse.map(|row| {
             let size: f64 = (0..3)
                 .map(|d| row[d].abs() * (position[d].abs() + self.offset[d].abs()))
                 .sum();
-            16.0 * f64::EPSILON * (1.0 + size)
+            16.0 * f64::EPSILON * (1.0 + self.origin.abs() + size)
         })
     }
 

@@ -11,6 +11,7 @@ use super::build::floor;
 use super::cells::VoxelCells;
 use super::leaf::{LIMIT, corner, morton};
 use crate::geometry::GeometryError;
+use crate::geometry::metric::Metric;
 
 /// What cells a query accepts, and a hint.
 #[derive(Clone, Copy, Debug, Default)]
@@ -265,10 +266,7 @@ struct Search<'a> {
     at: [f64; 3],
     /// Corners of the box around the environment's cells.
     bounds: [[f64; 3]; 2],
-    /// `AᵀA` for the lattice's matrix `A`.
-    gram: [[f64; 3]; 3],
-    /// Whether the edges of a cell are orthogonal.
-    orthogonal: bool,
+    metric: Metric,
     /// Squared distance in space per squared step across lattice planes of each axis.
     plane: [f64; 3],
     best: f64,
@@ -277,21 +275,14 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(cells: &'a VoxelCells, query: &'a Query<'a>, at: [f64; 3], max: f64) -> Search<'a> {
-        let (a, inverse) = (cells.map.matrix(), cells.map.inverse());
-        let gram: [[f64; 3]; 3] = std::array::from_fn(|r| {
-            std::array::from_fn(|c| (0..3).map(|d| a[d][r] * a[d][c]).sum())
-        });
-        let off = |r: usize, c: usize| {
-            gram[r][c].abs() <= 4.0 * f64::EPSILON * (gram[r][r] * gram[c][c]).sqrt()
-        };
+        let inverse = cells.map.inverse();
         let plane = inverse.map(|row| 1.0 / row.iter().map(|v| v * v).sum::<f64>());
         Search {
             cells,
             query,
             at,
             bounds: cells.environments.bounds(query.environment),
-            gram,
-            orthogonal: off(0, 1) && off(0, 2) && off(1, 2),
+            metric: Metric::new(&cells.map),
             plane,
             // Rounding must not exclude a cell at the very distance; the caller checks again.
             best: max * max * (1.0 + 8.0 * f64::EPSILON),
@@ -311,8 +302,11 @@ impl<'a> Search<'a> {
                 .max(self.at[d] - (low[d] + size))
                 .max(0.0)
         });
-        let square = if self.orthogonal {
-            (0..3).map(|d| self.gram[d][d] * out[d] * out[d]).sum()
+        let Metric {
+            gram, orthogonal, ..
+        } = &self.metric;
+        let square = if *orthogonal {
+            (0..3).map(|d| gram[d][d] * out[d] * out[d]).sum()
         } else {
             let planes = (0..3).fold(0.0, |b, d| f64::max(b, self.plane[d] * out[d] * out[d]));
             if planes > self.best {
@@ -329,7 +323,7 @@ impl<'a> Search<'a> {
     /// plane at any point; some rounds of coordinate descent make it one near the minimum.
     fn tangent_bound(&self, low: [f64; 3], size: f64) -> f64 {
         const ROUNDS: usize = 4;
-        let g = &self.gram;
+        let g = &self.metric.gram;
         let high = low.map(|c| c + size);
         let mut step: [f64; 3] =
             std::array::from_fn(|d| self.at[d].clamp(low[d], high[d]) - self.at[d]);
@@ -457,75 +451,9 @@ impl<'a> Search<'a> {
 
     /// Squared distance to a cell and the reference coordinates of its closest point.
     fn nearest_in(&self, low: [f64; 3]) -> (f64, [f64; 3]) {
-        let at: [f64; 3] = std::array::from_fn(|d| self.at[d] - low[d]);
-        if self.orthogonal {
-            let xi = at.map(|c| c.clamp(0.0, 1.0));
-            return (self.square(xi, at), xi);
-        }
-        // The closest point is interior to one face of the cube (of any dimension): where it is
-        // fixed at an end along some axes, and along the others the gradient vanishes.
-        let mut best = (f64::INFINITY, [0.0; 3]);
-        for face in 0..27 {
-            let kind = [face / 9, face / 3 % 3, face % 3];
-            let Some(xi) = self.stationary(kind, at) else {
-                continue;
-            };
-            let square = self.square(xi, at);
-            if square < best.0 {
-                best = (square, xi);
-            }
-        }
-        best
-    }
-
-    /// The stationary point on one face (along each axis 0 or 1 for an end, 2 for free), if it
-    /// is on the cube up to rounding.
-    fn stationary(&self, kind: [usize; 3], at: [f64; 3]) -> Option<[f64; 3]> {
-        let g = &self.gram;
-        let mut step: [f64; 3] = std::array::from_fn(|d| match kind[d] {
-            2 => 0.0,
-            end => end as f64 - at[d],
-        });
-        let free: [bool; 3] = kind.map(|k| k == 2);
-        // Rows of the free axes; the others are those of the identity.
-        let m: [[f64; 3]; 3] = std::array::from_fn(|r| {
-            std::array::from_fn(|c| match (free[r] && free[c], r == c) {
-                (true, _) => g[r][c],
-                (false, same) => f64::from(same),
-            })
-        });
-        let right: [f64; 3] = std::array::from_fn(|r| {
-            if !free[r] {
-                return step[r];
-            }
-            -(0..3)
-                .filter(|&c| !free[c])
-                .map(|c| g[r][c] * step[c])
-                .sum::<f64>()
-        });
-        let cofactor = |r: usize, c: usize| {
-            let (r1, r2, c1, c2) = ((r + 1) % 3, (r + 2) % 3, (c + 1) % 3, (c + 2) % 3);
-            m[r1][c1] * m[r2][c2] - m[r1][c2] * m[r2][c1]
-        };
-        let det: f64 = (0..3).map(|r| m[r][0] * cofactor(r, 0)).sum();
-        for c in 0..3 {
-            if free[c] {
-                step[c] = (0..3).map(|r| cofactor(r, c) * right[r]).sum::<f64>() / det;
-            }
-        }
-        let mut xi: [f64; 3] = std::array::from_fn(|d| match kind[d] {
-            2 => at[d] + step[d],
-            end => end as f64,
-        });
-        if xi.iter().any(|c| !(-1e-9..=1.0 + 1e-9).contains(c)) {
-            return None;
-        }
-        xi = xi.map(|c| c.clamp(0.0, 1.0));
-        Some(xi)
-    }
-
-    fn square(&self, xi: [f64; 3], at: [f64; 3]) -> f64 {
-        let step = std::array::from_fn(|d| xi[d] - at[d]);
-        self.cells.map.vector(step).iter().map(|v| v * v).sum()
+        let (xi, square) = self
+            .metric
+            .closest(std::array::from_fn(|d| self.at[d] - low[d]), 1.0);
+        (square, xi)
     }
 }

@@ -191,7 +191,7 @@ impl VoxelCells {
         GeometryMap {
             degree: 1,
             nodes,
-            cell_nodes,
+            cell_nodes: Arc::new(cell_nodes),
             vertex_nodes: None,
         }
     }
