@@ -283,8 +283,11 @@ const OKA_DAM: [(f64, f64); 8] = [
     (3.096, 3.624),
 ];
 
+/// Points of a curve.
+type Line = Vec<(f64, f64)>;
+
 /// A column of water a × 2a: T and Z of its front over time, and its depth at T = 0, 1, 2, ...
-fn dam(cells: usize, last: f64) -> Outcome<(Vec<(f64, f64)>, Vec<Vec<f64>>)> {
+fn dam(cells: usize, last: f64) -> Outcome<(Line, Vec<Vec<f64>>)> {
     let h = 1.0 / cells as f64;
     let unit = (1.0 / (2.0 * G)).sqrt();
     let particles = fill([0.0; 3], [1.0, h, 2.0], h, 2, |_| true);

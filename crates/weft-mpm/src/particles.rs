@@ -257,7 +257,7 @@ impl Particles {
             }
         }
         let density = self.mass[i] / self.volume(i);
-        if !(density <= DENSEST) {
+        if density.is_nan() || density > DENSEST {
             let value = format!("{} kg in {} m³", self.mass[i], self.volume(i));
             return Err(fault(i, "density", value, "expected at most 1e12 kg/m³"));
         }
