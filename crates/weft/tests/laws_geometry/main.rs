@@ -171,7 +171,7 @@ fn check_topology(t: &Topology) {
     assert_eq!(incidences, t.cells().len());
     let edges: BTreeSet<[u32; 2]> = (0..t.edge_count()).map(|e| t.edge_vertices(e)).collect();
     // Two segments may join the same vertices, as the halves of a ring do: each is an edge.
-    if t.kind() == CellKind::Segment {
+    if t.cell_kind() == CellKind::Segment {
         assert_eq!(t.edge_count(), t.cell_count());
     } else {
         assert_eq!(edges.len(), t.edge_count());
