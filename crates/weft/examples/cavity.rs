@@ -10,8 +10,7 @@ use std::sync::Arc;
 
 use weft::field::Field;
 use weft::form::{Expr, Param, Scope};
-use weft::geometry::Grid2;
-use weft::geometry::locate::locate;
+use weft::geometry::{Grid2, locate};
 use weft::problem::{Dirichlet, MixedProblem, MixedReport, NewtonOptions};
 use weft::space::Space;
 

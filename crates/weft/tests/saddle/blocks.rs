@@ -158,7 +158,7 @@ fn exact_preconditioners_end_in_two_and_three_iterations() {
         let e = exact(12, 5, symmetric, &mut random);
         let system = BlockSystem::saddle(&e.a, &e.b).unwrap();
         let rhs = random.numbers(17);
-        let mut solve = |method, m: &dyn Preconditioner| {
+        let solve = |method, m: &dyn Preconditioner| {
             let mut x = vec![0.0; 17];
             let mut solver = Krylov::new(method, KrylovOptions::default()).unwrap();
             let count = solver.solve(&system, m, &rhs, &mut x).unwrap().iterations;

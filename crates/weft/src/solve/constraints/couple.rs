@@ -9,6 +9,9 @@ use crate::sparse::{BlockMatrix, Pattern};
 
 /// Relative size of a negative eigenvalue that is more than rounding.
 const NEGATIVE: f64 = 1e-6;
+/// Diagonal entries up to this part of the largest are squares of rounding errors: shape functions that vanish
+/// on the boundary.
+const ROUNDING: f64 = 1e-24;
 
 impl Constraints {
     /// Conditions P x = g from a boundary form and its right-hand side: ∫ u·v and ∫ g·v prescribe all of
@@ -37,13 +40,17 @@ impl Constraints {
         let mut constraints = Constraints::empty(p.pattern().rows(), b);
         let mut sum = vec![0.0; b * b];
         let trace = |m: &[f64]| (0..b).map(|i| m[i * b + i]).sum::<f64>();
+        let rounding = ROUNDING * p.max_abs();
         for node in 0..constraints.node_count() {
+            let diagonal = p.get(node, node).map_or(0.0, trace);
+            if diagonal <= rounding {
+                continue;
+            }
             sum.fill(0.0);
             let (_, values) = p.row(node);
             for block in values.chunks_exact((b * b).max(1)) {
                 sum.iter_mut().zip(block).for_each(|(s, v)| *s += v);
             }
-            let diagonal = p.get(node, node).map_or(0.0, trace);
             let lowest = crate::solve::SymmetricEigen::new(b, &sum)
                 .values()
                 .first()
