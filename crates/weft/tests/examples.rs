@@ -4,7 +4,7 @@
 mod common;
 
 #[cfg(feature = "direct")]
-#[path = "../examples/cavity.rs"]
+#[path = "../examples/cavity/flow.rs"]
 mod cavity;
 #[path = "../examples/penalty.rs"]
 mod penalty;
@@ -106,6 +106,16 @@ fn check_cavity(n: usize) {
         report.free,
         [(1, 0)],
         "the pressure is free up to a constant"
+    );
+    let [_, pressure] = cavity.fields();
+    let (sum, largest) = pressure
+        .values()
+        .iter()
+        .fold((0.0, 0.0f64), |(s, m), p| (s + p, m.max(p.abs())));
+    let count = pressure.values().len() as f64;
+    assert!(
+        (sum / count).abs() < 1e-9 * largest,
+        "the mean stays what it was"
     );
     // Stokes flow is symmetric about x = ½.
     for y in [0.1, 0.37, 0.5, 0.81] {

@@ -6,6 +6,9 @@ use rayon::prelude::*;
 
 use super::{BlockMatrix, Pattern, SparseError, check_length, check_size};
 
+/// Compressed sparse rows of scalars: row offsets, columns, values.
+pub type Csr = (Vec<usize>, Vec<u32>, Vec<f64>);
+
 impl Pattern {
     /// The blocks that are in either pattern.
     ///
@@ -51,7 +54,7 @@ impl BlockMatrix {
     /// # Errors
     /// If `n` exceeds the index type.
     pub fn identity(n: usize, block: usize) -> Result<BlockMatrix, SparseError> {
-        let one = |k: usize| if k % (block + 1) == 0 { 1.0 } else { 0.0 };
+        let one = |k: usize| k.is_multiple_of(block + 1) as usize as f64;
         let values = (0..n)
             .flat_map(|_| (0..block * block).map(one))
             .collect::<Vec<_>>();
@@ -311,12 +314,11 @@ impl BlockMatrix {
         BlockMatrix::new(Arc::new(pattern), [1, 1], values)
     }
 
-    /// Row offsets, columns and values as compressed sparse rows of scalars. Nothing is copied if blocks
-    /// are 1 × 1 and no other matrix shares the pattern.
+    /// The matrix as compressed sparse rows of scalars. Nothing is copied if blocks are 1 × 1 and no other matrix shares the pattern.
     ///
     /// # Errors
     /// If there are more scalar rows or columns than the index type counts.
-    pub fn into_csr(self) -> Result<(Vec<usize>, Vec<u32>, Vec<f64>), SparseError> {
+    pub fn into_csr(self) -> Result<Csr, SparseError> {
         let scalar = if self.block() == [1, 1] {
             self
         } else {

@@ -1,8 +1,8 @@
 //! Matrix Market files: the exchange format of sparse matrices (Boisvert, Pozo & Remington, NISTIR 5935).
 //!
 //! [`MatrixMarket`] reads and writes the coordinate format with real numbers. Invariant: whatever the
-//! bytes, reading gives a matrix or an error that names the line, and memory stays within a few times the
-//! size of the file.
+//! bytes, reading gives a matrix or an error that names the line, and memory grows no
+//! faster than the size of the file.
 
 use std::io::{self, BufRead, Write};
 
@@ -66,7 +66,7 @@ pub enum MarketError {
 /// Rows and columns that a file may have whatever the number of its entries.
 const FREE_ROWS: usize = 1 << 16;
 /// Rows and columns that a file may have beyond these for each entry: empty rows take memory too.
-const ROWS_PER_ENTRY: usize = 64;
+const ROWS_PER_ENTRY: usize = 8;
 
 /// A matrix as a Matrix Market file holds it.
 #[derive(Clone, Debug)]
@@ -83,7 +83,7 @@ impl MatrixMarket {
     ///
     /// # Errors
     /// If reading fails, a line is wrong, or the sizes are out of all proportion to the entries (more
-    /// than 65536 rows or columns and 64 for each entry).
+    /// than 65536 rows or columns and 8 for each entry).
     pub fn read(input: impl BufRead) -> Result<MatrixMarket, MarketError> {
         let mut lines = Lines {
             input,

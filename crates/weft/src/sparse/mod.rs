@@ -15,6 +15,7 @@ mod pattern;
 mod product;
 mod triplets;
 
+pub use algebra::Csr;
 pub use market::{MarketError, MatrixMarket, Symmetry};
 pub use matrix::BlockMatrix;
 pub use pattern::Pattern;

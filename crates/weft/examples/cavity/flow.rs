@@ -1,9 +1,4 @@
-//! The lid-driven cavity with Taylor–Hood elements (Q2 velocity, Q1 pressure) on a grid: Stokes flow, then
-//! Navier–Stokes with rising Reynolds number, compared with published velocities on the centre lines.
-//!
-//! ```sh
-//! cargo run --release -p weft-fem --example cavity -- 64
-//! ```
+//! The lid-driven cavity as a problem of velocity and pressure, and published velocities on its centre lines.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -199,37 +194,4 @@ impl Cavity {
         }
         Ok(largest)
     }
-}
-
-#[allow(dead_code)] // Tests include this file as a module.
-fn main() -> Result<(), Box<dyn Error>> {
-    let n = match std::env::args().nth(1) {
-        Some(n) => n.parse()?,
-        None => 32,
-    };
-    let mut cavity = Cavity::new(n)?;
-    let report = cavity.solve(0.0)?;
-    println!(
-        "Stokes flow on {n} x {n} cells: {} unknowns, {} Newton step(s), free constants (unknown, component): {:?}",
-        cavity
-            .fields()
-            .iter()
-            .map(|f| f.space().dof_count())
-            .sum::<usize>(),
-        report.iterations,
-        report.free
-    );
-    println!(
-        "velocity at the centre: {:?}",
-        cavity.velocity_at([0.5, 0.5])?
-    );
-    for published in &PUBLISHED {
-        let report = cavity.solve(published.reynolds)?;
-        let [u, v] = cavity.differences(published)?;
-        println!(
-            "Re = {}: {} Newton steps; largest difference from Ghia, Ghia & Shin: u {u:.4}, v {v:.4}",
-            published.reynolds, report.iterations
-        );
-    }
-    Ok(())
 }
