@@ -574,3 +574,42 @@ fn any_bytes_give_a_matrix_or_an_error() {
         }
     }
 }
+
+/// Seconds for products of matrices; run with `--ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn times_of_products() {
+    for (block, n) in [([1, 1], 60), ([2, 2], 40), ([3, 3], 30)] {
+        // Seven neighbours of each point of a box.
+        let count = n * n * n;
+        let (mut offsets, mut columns) = (vec![0], Vec::new());
+        for i in 0..count as isize {
+            let n = n as isize;
+            for d in [-n * n, -n, -1, 0, 1, n, n * n] {
+                if (0..count as isize).contains(&(i + d)) {
+                    columns.push((i + d) as u32);
+                }
+            }
+            offsets.push(columns.len());
+        }
+        let pattern = Arc::new(Pattern::new(count, count, offsets, columns).unwrap());
+        let mut a = BlockMatrix::zeros(pattern, block);
+        a.values_mut().fill(0.5);
+        let start = std::time::Instant::now();
+        let plan = ProductPlan::new(a.pattern(), a.pattern()).unwrap();
+        let planned = start.elapsed().as_secs_f64();
+        let mut c = BlockMatrix::zeros(plan.pattern().clone(), block);
+        let best = (0..5)
+            .map(|_| {
+                let start = std::time::Instant::now();
+                plan.multiply(&a, &a, &mut c).unwrap();
+                start.elapsed().as_secs_f64()
+            })
+            .fold(f64::INFINITY, f64::min);
+        let products: usize = (0..count).map(|i| a.pattern().row(i).len().pow(2)).sum();
+        println!(
+            "{block:?}: plan {planned:.3} s, product {best:.4} s, {:.2} Gflop/s",
+            2.0 * (products * block[0].pow(3)) as f64 / best / 1e9
+        );
+    }
+}

@@ -5,7 +5,7 @@
 //! Jacobian is the exact Gateaux derivative. Constants that nothing fixes, such as the pressure of an
 //! enclosed flow, are found and taken out: see [`MixedReport::free`].
 
-use super::linear::{check_conditions, constraints};
+use super::linear::constraints;
 use super::{Dirichlet, NewtonOptions, ProblemError};
 use crate::assemble::{MatrixPlan, VectorPlan};
 use crate::field::Field;
@@ -58,8 +58,8 @@ pub struct MixedProblem {
 
 impl MixedProblem {
     /// Plan the problem: `residuals[i]` is tested with the space of `unknowns[i]` and may hold all unknowns,
-    /// whose values are the first guess and become the solution. Conditions may be on any of the spaces, which
-    /// have to be different handles if one space is used twice and conditions are given for it.
+    /// whose values are the first guess and become the solution. A condition is one on the first unknown of
+    /// its space.
     ///
     /// # Errors
     /// If the numbers differ, a residual is tested with another space, or a condition belongs to none.
@@ -77,19 +77,12 @@ impl MixedProblem {
             )));
         }
         let mut sorted = vec![Vec::new(); n];
-        for condition in conditions {
-            let of = unknowns
-                .iter()
-                .position(|u| u.space().same(condition.space()));
-            // Refused with the number of the condition if it belongs to none.
-            let Some(i) = of else {
-                return Err(match unknowns.first() {
-                    Some(first) => match check_conditions(conditions, first.space()) {
-                        Err(error) => error,
-                        Ok(()) => ProblemError::Mismatch("no unknown".to_owned()),
-                    },
-                    None => ProblemError::Mismatch("conditions without unknowns".to_owned()),
-                });
+        for (k, condition) in conditions.iter().enumerate() {
+            let space = condition.space();
+            let Some(i) = unknowns.iter().position(|u| u.space().same(space)) else {
+                return Err(ProblemError::Mismatch(format!(
+                    "Dirichlet condition {k} belongs to another space than the unknowns"
+                )));
             };
             sorted[i].push(condition.clone());
         }
