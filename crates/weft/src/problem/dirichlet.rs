@@ -15,10 +15,11 @@ enum Part {
     Whole,
     Component(usize),
     Normal,
+    Tangential,
 }
 
 /// A prescribed value on sides or vertices of one name. The value is the whole value, one
-/// component, or the component along the outward normal.
+/// component, the component along the outward normal, or the part tangential to the boundary.
 #[derive(Clone, Debug)]
 pub struct Dirichlet {
     space: Space,
@@ -83,6 +84,22 @@ impl Dirichlet {
         Ok(self)
     }
 
+    /// Prescribe the part tangential to the boundary: of the value given, a vector, the component along the
+    /// normal is left out. Where sides meet at an angle, what is tangential to either is prescribed. Call
+    /// before [`Dirichlet::value`].
+    pub fn tangential(mut self) -> Result<Dirichlet, ProblemError> {
+        let dim = self.space.geometry().space_dim();
+        if self.space.value() != ValueKind::Vector(dim) {
+            return Err(ProblemError::Mismatch(format!(
+                "the tangential part cannot be prescribed: the unknown is a {}, not a vector of {dim}",
+                self.space.shape()
+            )));
+        }
+        self.check_unset("tangential")?;
+        self.part = Part::Tangential;
+        Ok(self)
+    }
+
     fn check_unset(&self, method: &str) -> Result<(), ProblemError> {
         if self.value.is_zero() {
             return Ok(());
@@ -99,8 +116,8 @@ impl Dirichlet {
         let value = value.into();
         value.check()?;
         let wanted = match self.part {
-            Part::Whole => self.space.shape(),
-            _ => Shape::Scalar,
+            Part::Whole | Part::Tangential => self.space.shape(),
+            Part::Component(_) | Part::Normal => Shape::Scalar,
         };
         self.value = if value.shape() == wanted {
             value
@@ -171,17 +188,25 @@ impl Dirichlet {
                     constraints.constrain_component(node as usize, component, at(k)[0])?;
                 }
             }
-            Part::Normal => {
+            Part::Normal | Part::Tangential => {
                 let dim = space.geometry().space_dim();
-                for (k, directions) in self.normals(&nodes).iter().enumerate() {
-                    if directions.is_empty() {
+                for (k, normals) in self.normals(&nodes).iter().enumerate() {
+                    if normals.is_empty() {
                         return Err(ProblemError::Mismatch(format!(
                             "node {} has no normal: it lies on no boundary side of the group",
                             nodes[k]
                         )));
                     }
-                    for n in directions {
-                        constraints.constrain_direction(nodes[k] as usize, &n[..dim], at(k)[0])?;
+                    let node = nodes[k] as usize;
+                    for n in normals {
+                        if matches!(self.part, Part::Normal) {
+                            constraints.constrain_direction(node, &n[..dim], at(k)[0])?;
+                            continue;
+                        }
+                        for t in &tangents(n, dim) {
+                            let along = (0..dim).map(|d| t[d] * at(k)[d]).sum();
+                            constraints.constrain_direction(node, &t[..dim], along)?;
+                        }
                     }
                 }
             }
@@ -261,6 +286,31 @@ impl Dirichlet {
         }
         sums
     }
+}
+
+/// Unit vectors orthogonal to the unit vector `n` and to one another: `dim` − 1 of them.
+fn tangents(n: &[f64; 3], dim: usize) -> Vec<[f64; 3]> {
+    if dim == 2 {
+        return vec![[-n[1], n[0], 0.0]];
+    }
+    if dim < 2 {
+        return Vec::new();
+    }
+    // The axis that is furthest from the normal, less its part along it.
+    let mut axis = 0;
+    for d in 1..3 {
+        if n[d].abs() < n[axis].abs() {
+            axis = d;
+        }
+    }
+    let mut t: [f64; 3] = std::array::from_fn(|d| (d == axis) as usize as f64 - n[axis] * n[d]);
+    let l = length(&t);
+    t = t.map(|c| c / l);
+    let other = std::array::from_fn(|d| {
+        let (i, j) = ((d + 1) % 3, (d + 2) % 3);
+        n[i] * t[j] - n[j] * t[i]
+    });
+    vec![t, other]
 }
 
 fn length(v: &[f64; 3]) -> f64 {

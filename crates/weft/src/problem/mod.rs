@@ -2,15 +2,17 @@
 //!
 //! [`solve`] does a linear problem in one call. [`LinearProblem`] and [`NonlinearProblem`] keep
 //! plans, matrix and factorisation, so that solving again after parameters, fields or
-//! positions changed allocates nothing that grows.
+//! positions changed allocates nothing that grows. [`MixedProblem`] has several unknowns.
 
 mod dirichlet;
 mod linear;
+mod mixed;
 mod nonlinear;
 mod solver;
 
 pub use dirichlet::Dirichlet;
 pub use linear::{LinearProblem, solve};
+pub use mixed::{MixedProblem, MixedReport};
 pub use nonlinear::{NewtonOptions, NewtonReport, NonlinearProblem};
 pub use solver::{PreconditionerKind, SolveReport, Solver};
 

@@ -18,6 +18,9 @@ pub enum SolveError {
         /// The right size.
         expected: usize,
     },
+    /// A system with a block that is only known by its action has no matrix.
+    #[error("a block of the system is an operator; a matrix can be made of matrices only")]
+    Unassembled,
     /// The matrix isn't square.
     #[error("the matrix has {rows} rows and {cols} columns; it must be square, with square blocks")]
     NotSquare {

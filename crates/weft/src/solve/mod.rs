@@ -3,6 +3,8 @@
 //! - [`Krylov`]: conjugate gradients, MINRES, BiCGSTAB and restarted GMRES over a [`LinearOperator`]
 //!   and a [`Preconditioner`];
 //! - `DirectSolver` (feature `direct`): sparse Cholesky, LDLᵀ and LU;
+//! - [`BlockSystem`]: systems made of blocks, such as saddle points, with preconditioners from those of the
+//!   blocks;
 //! - [`Constraints`]: values prescribed on nodes, along any directions;
 //! - [`diagnose`]: names what leaves a system singular;
 //! - [`SymmetricEigen`]: eigenvalues of small symmetric matrices.
@@ -10,6 +12,7 @@
 //! Invariant: results have the same bits for any number of threads, and a solver that returns `Ok`
 //! has computed the residual |b − A x| from the answer itself, not from a recurrence.
 
+mod blocks;
 mod constraints;
 mod diagnose;
 #[cfg(feature = "direct")]
@@ -21,6 +24,9 @@ mod operator;
 mod precondition;
 mod vector;
 
+pub use blocks::{
+    Block, BlockDiagonal, BlockSystem, BlockTriangular, Nullspace, Scaled, schur_by_diagonal,
+};
 pub use constraints::Constraints;
 pub use diagnose::{Singularity, diagnose};
 #[cfg(feature = "direct")]

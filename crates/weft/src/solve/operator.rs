@@ -14,6 +14,14 @@ pub trait LinearOperator: Sync {
     ///
     /// Solvers check the lengths once before they call this.
     fn apply(&self, x: &[f64], y: &mut [f64]);
+    /// y = `alpha` A x + `beta` y; with `beta` 0 the old `y` isn't read. As given here it allocates a vector.
+    fn apply_add(&self, alpha: f64, x: &[f64], beta: f64, y: &mut [f64]) {
+        let mut product = vec![0.0; y.len()];
+        self.apply(x, &mut product);
+        for (y, p) in y.iter_mut().zip(product) {
+            *y = alpha * p + if beta == 0.0 { 0.0 } else { beta * *y };
+        }
+    }
 }
 
 impl LinearOperator for BlockMatrix {
@@ -29,6 +37,14 @@ impl LinearOperator for BlockMatrix {
     /// If a vector has the wrong length; [`BlockMatrix::multiply`] returns an error instead.
     fn apply(&self, x: &[f64], y: &mut [f64]) {
         if let Err(error) = self.multiply(x, y) {
+            panic!("{error}");
+        }
+    }
+
+    /// # Panics
+    /// As [`apply`](LinearOperator::apply).
+    fn apply_add(&self, alpha: f64, x: &[f64], beta: f64, y: &mut [f64]) {
+        if let Err(error) = self.multiply_add(alpha, x, beta, y) {
             panic!("{error}");
         }
     }

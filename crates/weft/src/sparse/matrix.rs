@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Pattern, SparseError, check_length};
+use super::{Pattern, SparseError, check_length, check_size};
 
 /// A sparse matrix of dense blocks of one size, `f64` values.
 ///
@@ -44,76 +44,23 @@ impl BlockMatrix {
         })
     }
 
-    /// A matrix of `rows` × `cols` blocks from blocks at (`row_indices[k]`, `col_indices[k]`), whose
-    /// values follow one another in `values`. Blocks at the same place are added in the given order.
-    ///
-    /// # Errors
-    /// If lengths differ or an index is out of range.
-    pub fn from_triplets(
-        rows: usize,
-        cols: usize,
+    /// A matrix whose values are known to fit.
+    pub(super) fn trusted(
+        pattern: Arc<Pattern>,
         block: [usize; 2],
-        row_indices: &[u32],
-        col_indices: &[u32],
-        values: &[f64],
-    ) -> Result<BlockMatrix, SparseError> {
-        let count = row_indices.len();
-        let size = block[0] * block[1];
-        check_length("the list of column indices", col_indices.len(), count)?;
-        check_length("the list of values", values.len(), count * size)?;
-        let mut starts = vec![0usize; rows + 1];
-        for (entry, (&row, &column)) in row_indices.iter().zip(col_indices).enumerate() {
-            if row as usize >= rows {
-                return Err(SparseError::Row { entry, row, rows });
-            }
-            if column as usize >= cols {
-                return Err(SparseError::Column {
-                    row: row as usize,
-                    column,
-                    cols,
-                });
-            }
-            starts[row as usize + 1] += 1;
-        }
-        for row in 0..rows {
-            starts[row + 1] += starts[row];
-        }
-        let mut order = vec![0usize; count];
-        let mut next = starts.clone();
-        for (entry, &row) in row_indices.iter().enumerate() {
-            order[next[row as usize]] = entry;
-            next[row as usize] += 1;
-        }
-        let mut offsets = Vec::with_capacity(rows + 1);
-        offsets.push(0);
-        let mut columns: Vec<u32> = Vec::with_capacity(count);
-        let mut sums: Vec<f64> = Vec::with_capacity(count * size);
-        for row in 0..rows {
-            let entries = &mut order[starts[row]..starts[row + 1]];
-            // Stable: equal columns keep the order of the input.
-            entries.sort_by_key(|&entry| col_indices[entry]);
-            let first = columns.len();
-            for &entry in entries.iter() {
-                let column = col_indices[entry];
-                let from = &values[entry * size..(entry + 1) * size];
-                if columns.len() > first && columns[columns.len() - 1] == column {
-                    let start = sums.len() - size;
-                    for (sum, v) in sums[start..].iter_mut().zip(from) {
-                        *sum += v;
-                    }
-                } else {
-                    columns.push(column);
-                    sums.extend_from_slice(from);
-                }
-            }
-            offsets.push(columns.len());
-        }
-        let pattern = Pattern::new(rows, cols, offsets, columns)?;
-        Ok(BlockMatrix {
-            pattern: Arc::new(pattern),
+        values: Vec<f64>,
+    ) -> BlockMatrix {
+        debug_assert_eq!(values.len(), pattern.entry_count() * block[0] * block[1]);
+        BlockMatrix {
+            pattern,
             block,
-            values: sums,
-        })
+            values,
+        }
+    }
+
+    /// Pattern and values.
+    pub(super) fn into_parts(self) -> (Arc<Pattern>, Vec<f64>) {
+        (self.pattern, self.values)
     }
 
     /// The pattern, shared with other matrices.
@@ -197,18 +144,58 @@ impl BlockMatrix {
 
     /// The transposed matrix.
     pub fn transpose(&self) -> BlockMatrix {
-        let [r, c] = self.block;
         let (pattern, source) = self.pattern.transpose();
-        let mut values = Vec::with_capacity(self.values.len());
-        for &k in &source {
-            let from = &self.values[self.value_range(k)];
-            values.extend((0..c).flat_map(|j| (0..r).map(move |i| from[i * c + j])));
+        let [r, c] = self.block;
+        let mut transposed = BlockMatrix::zeros(Arc::new(pattern), [c, r]);
+        self.transpose_values(&source, &mut transposed);
+        transposed
+    }
+
+    /// Writes the transposed values into `target`, on the pattern and with the positions `source` that
+    /// [`Pattern::transpose`] gave. Allocates nothing.
+    ///
+    /// # Errors
+    /// If sizes or blocks don't fit; nothing is written then.
+    pub fn transpose_into(
+        &self,
+        source: &[usize],
+        target: &mut BlockMatrix,
+    ) -> Result<(), SparseError> {
+        let [r, c] = self.block;
+        check_size("a block of the transposed matrix", target.block, [c, r])?;
+        check_size(
+            "the transposed matrix, in blocks,",
+            [target.pattern.rows(), target.pattern.cols()],
+            [self.pattern.cols(), self.pattern.rows()],
+        )?;
+        let entries = self.pattern.entry_count();
+        check_length("the list of positions", source.len(), entries)?;
+        let found = target.pattern.entry_count();
+        check_length("the transposed pattern", found, entries)?;
+        if let Some(&found) = source.iter().find(|&&k| k >= entries) {
+            let what = "a position to transpose from";
+            return Err(SparseError::Position {
+                what,
+                found,
+                entries,
+            });
         }
-        BlockMatrix {
-            pattern: Arc::new(pattern),
-            block: [c, r],
-            values,
-        }
+        self.transpose_values(source, target);
+        Ok(())
+    }
+
+    fn transpose_values(&self, source: &[usize], target: &mut BlockMatrix) {
+        let [r, c] = self.block;
+        let pattern = target.pattern.clone();
+        target.for_each_row_mut(|row, _, values| {
+            let sources = &source[pattern.row_range(row)];
+            for (&k, to) in sources.iter().zip(values.chunks_exact_mut((r * c).max(1))) {
+                let from = &self.values[self.value_range(k)];
+                for (n, to) in to.iter_mut().enumerate() {
+                    *to = from[(n % r) * c + n / r];
+                }
+            }
+        });
     }
 
     /// The scalar diagonal, `min(rows, cols)` entries; 0 where nothing is stored.

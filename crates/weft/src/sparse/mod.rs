@@ -1,17 +1,25 @@
 //! Block-sparse matrices and their algebra.
 //!
 //! [`Pattern`] says which blocks are stored, [`BlockMatrix`] adds their values. A pattern is shared
-//! (`Arc`) by all matrices assembled on it, so assembling again touches values only.
+//! (`Arc`) by all matrices assembled on it, so assembling again touches values only. [`ProductPlan`] keeps
+//! the pattern of a product, [`MatrixMarket`] reads and writes files.
 //!
 //! Invariant: the columns of each row are sorted, unique and smaller than the number of block
 //! columns. [`Pattern::new`] checks it and nothing can break it afterwards.
 
+mod algebra;
+mod market;
 mod matrix;
 mod multiply;
 mod pattern;
+mod product;
+mod triplets;
 
+pub use algebra::Csr;
+pub use market::{MarketError, MatrixMarket, Symmetry};
 pub use matrix::BlockMatrix;
 pub use pattern::Pattern;
+pub use product::ProductPlan;
 
 use thiserror::Error;
 
@@ -70,6 +78,52 @@ pub enum SparseError {
         /// The column stored after it.
         second: u32,
     },
+    /// A matrix or block has the wrong size.
+    #[error("{what} is {} × {} where {} × {} is needed", .found[0], .found[1], .expected[0], .expected[1])]
+    Size {
+        /// The matrix or block.
+        what: &'static str,
+        /// Its rows and columns.
+        found: [usize; 2],
+        /// The right ones.
+        expected: [usize; 2],
+    },
+    /// A matrix can't be divided into blocks of this shape.
+    #[error(
+        "a matrix of {rows} × {cols} can't be divided into blocks of {} × {}", .block[0], .block[1]
+    )]
+    BlockShape {
+        /// Scalar rows.
+        rows: usize,
+        /// Scalar columns.
+        cols: usize,
+        /// Rows and columns of a block.
+        block: [usize; 2],
+    },
+    /// A block is to be written that isn't stored.
+    #[error("block ({row}, {col}) isn't in the pattern of the matrix to be written")]
+    Outside {
+        /// Block row.
+        row: usize,
+        /// Block column.
+        col: usize,
+    },
+    /// A matrix has another pattern than was planned for.
+    #[error("{what} has another pattern than the plan was made for; make the plan again")]
+    OtherPattern {
+        /// The matrix.
+        what: &'static str,
+    },
+    /// A position is beyond the stored blocks.
+    #[error("{what} is {found}; there are {entries} stored blocks")]
+    Position {
+        /// The position.
+        what: &'static str,
+        /// Its value.
+        found: usize,
+        /// Number of stored blocks.
+        entries: usize,
+    },
     /// More than 2^32 block rows or columns.
     #[error(
         "{count} block {what} are too many; at most {} fit the index type",
@@ -93,6 +147,23 @@ pub(crate) fn check_length(
         Ok(())
     } else {
         Err(SparseError::Length {
+            what,
+            found,
+            expected,
+        })
+    }
+}
+
+/// `Ok` if `found == expected`, otherwise [`SparseError::Size`].
+pub(crate) fn check_size(
+    what: &'static str,
+    found: [usize; 2],
+    expected: [usize; 2],
+) -> Result<(), SparseError> {
+    if found == expected {
+        Ok(())
+    } else {
+        Err(SparseError::Size {
             what,
             found,
             expected,

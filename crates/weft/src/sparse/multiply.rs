@@ -43,6 +43,68 @@ impl BlockMatrix {
         Ok(())
     }
 
+    /// y = `alpha` Aᵀ x + `beta` y without transposing the matrix, with `x` of [`rows()`](Self::rows) and `y`
+    /// of [`cols()`](Self::cols) entries; with `beta` 0 the old `y` isn't read. Each entry is added up in
+    /// ascending order of the rows. Slower than a product with a transposed matrix: every thread goes through
+    /// all rows, for its own columns.
+    ///
+    /// # Errors
+    /// If a vector has the wrong length; nothing is written then.
+    pub fn multiply_transposed(
+        &self,
+        alpha: f64,
+        x: &[f64],
+        beta: f64,
+        y: &mut [f64],
+    ) -> Result<(), SparseError> {
+        check_length("x in y = Aᵀ x", x.len(), self.rows())?;
+        check_length("y in y = Aᵀ x", y.len(), self.cols())?;
+        if beta == 0.0 {
+            y.fill(0.0);
+        } else {
+            y.iter_mut().for_each(|y| *y *= beta);
+        }
+        let [r, c] = self.block();
+        if y.is_empty() || r == 0 {
+            return Ok(());
+        }
+        if self.values().len() <= SERIAL_VALUES {
+            self.columns_into(alpha, x, 0, y);
+        } else {
+            let cols = self.pattern().cols();
+            let share = cols.div_ceil(rayon::current_num_threads());
+            y.par_chunks_mut(share * c)
+                .enumerate()
+                .for_each(|(task, y)| self.columns_into(alpha, x, task * share, y));
+        }
+        Ok(())
+    }
+
+    /// Adds to columns `first..` for as many as `y` holds.
+    fn columns_into(&self, alpha: f64, x: &[f64], first: usize, y: &mut [f64]) {
+        let [r, c] = self.block();
+        let end = first + y.len() / c;
+        for (row, x) in x.chunks_exact(r).enumerate() {
+            let (columns, values) = self.row(row);
+            let skip = match first {
+                0 => 0,
+                _ => columns.partition_point(|&j| (j as usize) < first),
+            };
+            let blocks = values[skip * r * c..].chunks_exact(r * c);
+            for (&column, block) in columns[skip..].iter().zip(blocks) {
+                if column as usize >= end {
+                    break;
+                }
+                let y = &mut y[(column as usize - first) * c..][..c];
+                for (row, x) in block.chunks_exact(c).zip(x) {
+                    for (y, v) in y.iter_mut().zip(row) {
+                        *y += alpha * x * v;
+                    }
+                }
+            }
+        }
+    }
+
     fn check_vectors(&self, x: &[f64], y: &[f64]) -> Result<(), SparseError> {
         check_length("x in y = A x", x.len(), self.cols())?;
         check_length("y in y = A x", y.len(), self.rows())

@@ -183,6 +183,11 @@ impl Pattern {
         )
     }
 
+    /// Offsets and columns.
+    pub(super) fn into_parts(self) -> (Vec<usize>, Vec<u32>) {
+        (self.offsets, self.columns)
+    }
+
     /// Bytes of memory held.
     pub fn memory_bytes(&self) -> usize {
         self.offsets.capacity() * size_of::<usize>() + self.columns.capacity() * size_of::<u32>()

@@ -9,6 +9,7 @@
 //! directions, never P itself, so they work in place and allocate nothing.
 
 mod apply;
+mod couple;
 
 use super::error::{SolveError, check_finite, check_size};
 use super::{SymmetricEigen, vector};

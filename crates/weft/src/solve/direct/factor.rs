@@ -368,7 +368,7 @@ fn symbolic_cholesky(
     threshold: SupernodalThreshold,
 ) -> Result<SymbolicCholesky<usize>, SolveError> {
     let n = scalar.size();
-    let forward = ordering::nested_dissection(a);
+    let forward = ordering::order(a);
     let inverse: Option<Vec<usize>> = forward.as_ref().map(|forward| {
         let mut inverse = vec![0; n];
         for (new, &old) in forward.iter().enumerate() {

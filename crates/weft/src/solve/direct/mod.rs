@@ -21,6 +21,7 @@ use faer::dyn_stack::MemBuffer;
 
 use super::error::{SolveError, check_finite, check_size};
 use super::operator::LinearOperator;
+use super::precondition::Preconditioner;
 use super::vector;
 use crate::sparse::BlockMatrix;
 use accuracy::Probe;
@@ -283,5 +284,17 @@ impl LinearOperator for DirectSolver {
         if self.solve(x, y).is_err() {
             y.fill(f64::NAN);
         }
+    }
+}
+
+/// And as a preconditioner: for a block of a larger system, or a matrix near the one at hand.
+impl Preconditioner for DirectSolver {
+    /// z = A⁻¹ r; NaN where the solve fails.
+    fn apply(&self, r: &[f64], z: &mut [f64]) {
+        LinearOperator::apply(self, r, z);
+    }
+
+    fn size(&self) -> Option<usize> {
+        Some(DirectSolver::size(self))
     }
 }

@@ -1,4 +1,4 @@
-//! Fill-reducing order: nested dissection of the graph of blocks.
+//! Fill-reducing order: nested dissection of the graph of blocks, and multipliers after what they act on.
 
 use feral_metis::{CscPattern, metis_order};
 
@@ -9,10 +9,49 @@ const SMALL: usize = 500;
 
 /// Order of the scalar unknowns, first eliminated first: `order[new] = old`. `None` if the graph is
 /// small, or too large for the indices of the dissection: the factorisation then orders by degree.
-pub(super) fn nested_dissection(a: &BlockMatrix) -> Option<Vec<usize>> {
+///
+/// In a saddle point [A Bᵀ; B 0] multipliers have no diagonal entry, and no pivot before the unknowns that they
+/// act on are eliminated. Once all of these are, the pivots of a definite A and a B of full rank are those of
+/// −B A⁻¹ Bᵀ: never zero, and all of one sign (Vanderbei 1995). So each unknown without a diagonal entry is moved
+/// behind its last neighbour that has one.
+pub(super) fn order(a: &BlockMatrix) -> Option<Vec<usize>> {
+    let multipliers = multipliers(a);
+    let order = nested_dissection(a, multipliers.is_some());
+    let Some(multipliers) = multipliers else {
+        return order;
+    };
+    let mut order = order.unwrap_or_else(|| (0..a.rows()).collect());
+    let mut place = vec![0; order.len()];
+    for (new, &old) in order.iter().enumerate() {
+        place[old] = new;
+    }
+    let [b, _] = a.block();
+    let mut key = place.clone();
+    for row in (0..a.rows()).filter(|&row| multipliers[row]) {
+        let (columns, values) = a.row(row / b);
+        for (&column, block) in columns.iter().zip(values.chunks_exact(b * b)) {
+            for (j, v) in block[row % b * b..][..b].iter().enumerate() {
+                let other = column as usize * b + j;
+                if *v != 0.0 && !multipliers[other] {
+                    key[row] = key[row].max(place[other]);
+                }
+            }
+        }
+    }
+    order.sort_by_key(|&old| (key[old], multipliers[old], place[old]));
+    Some(order)
+}
+
+/// Unknowns whose diagonal entry is zero; `None` if there are none.
+fn multipliers(a: &BlockMatrix) -> Option<Vec<bool>> {
+    let zero: Vec<bool> = a.diagonal().iter().map(|&d| d == 0.0).collect();
+    zero.contains(&true).then_some(zero)
+}
+
+fn nested_dissection(a: &BlockMatrix, always: bool) -> Option<Vec<usize>> {
     let n = a.pattern().rows();
     let b = a.block()[0];
-    if n < SMALL {
+    if n < SMALL && !always {
         return None;
     }
     let (offsets, neighbours) = graph(a)?;
