@@ -13,9 +13,10 @@
 use super::entities::{Entities, Entity};
 use super::lagrange::{Lagrange, NodeFamily, Tabulation, tabulate};
 use super::legendre::LegendreBasis;
+use super::modal::inverse;
 use super::nodal::{self, BubbleBasis, Parts, SideBasis};
 use super::spline::{MAX_SPLINE_DEGREE, Spline};
-use super::{CellKind, ElementError};
+use super::{CellKind, ElementError, Quadrature};
 
 /// Highest degree of serendipity functions.
 pub const MAX_SERENDIPITY_DEGREE: usize = 4;
@@ -324,6 +325,34 @@ impl Element {
         })
     }
 
+    /// Weights of the nodes for sums in place of integrals over the reference cell, all positive; they
+    /// sum to 1. For lumped matrices.
+    ///
+    /// They are the integrals of the functions, exact for all functions of the element, where none is
+    /// zero or negative: on Lagrange nodes of tensor cells this is the Gauss-Lobatto rule (exact to
+    /// degree 2p - 1 along each axis), and splines have such weights too. Elsewhere, as in degree 2 on
+    /// simplices and for serendipity functions, they are those nearest to equal weights that are exact
+    /// for linear functions.
+    ///
+    /// # Errors
+    /// If there is no rule for integrals of the functions: not in the present degrees.
+    pub fn node_weights(&self) -> Result<Vec<f64>, ElementError> {
+        let rule = Quadrature::new(self.kind, self.degree)?.composite(self.pieces());
+        let table = self.tabulate(rule.points());
+        let mut integrals = vec![0.0; self.node_count()];
+        for (q, weight) in rule.weights().iter().enumerate() {
+            for (sum, phi) in integrals.iter_mut().zip(table.values_at(q)) {
+                *sum += weight * phi;
+            }
+        }
+        // Integrals that vanish are rounding errors of either sign.
+        let least = 1e-10 / self.node_count() as f64;
+        if integrals.iter().all(|&w| w > least) {
+            return Ok(integrals);
+        }
+        Ok(linear_weights(&self.nodes, self.kind))
+    }
+
     /// The vertex, edge, face or interior on which a node lies.
     ///
     /// # Panics
@@ -379,4 +408,34 @@ fn check_degree(
         min,
         max,
     })
+}
+
+/// Equal weights, changed by a linear function of the node's place so that their centroid is the
+/// cell's.
+fn linear_weights(nodes: &[[f64; 3]], kind: CellKind) -> Vec<f64> {
+    let (n, dim) = (nodes.len() as f64, kind.dim());
+    let mean: [f64; 3] = std::array::from_fn(|d| nodes.iter().map(|x| x[d]).sum::<f64>() / n);
+    let mut spread = vec![0.0; dim * dim];
+    for x in nodes {
+        for i in 0..dim {
+            for j in 0..dim {
+                spread[i * dim + j] += (x[i] - mean[i]) * (x[j] - mean[j]) / n;
+            }
+        }
+    }
+    let spread = inverse(spread, dim);
+    let centre = kind.center();
+    let slope = |i: usize| -> f64 {
+        let row = &spread[i * dim..(i + 1) * dim];
+        row.iter()
+            .enumerate()
+            .map(|(j, s)| s * (centre[j] - mean[j]))
+            .sum()
+    };
+    let slopes: Vec<f64> = (0..dim).map(slope).collect();
+    let weight = |x: &[f64; 3]| {
+        let along = slopes.iter().enumerate().map(|(d, s)| s * (x[d] - mean[d]));
+        (1.0 + along.sum::<f64>()) / n
+    };
+    nodes.iter().map(weight).collect()
 }

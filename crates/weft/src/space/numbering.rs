@@ -69,7 +69,7 @@ impl Nodes {
             0
         };
         let sizes = [
-            topology.vertex_count() as u64,
+            topology.vertex_count() as u64 * per(0),
             edge_count as u64 * per(1),
             face_count as u64 * if kind.dim() == 3 { per(2) } else { 0 },
             cells as u64 * per(kind.dim()),

@@ -105,8 +105,9 @@ fn check_rates(name: &str, p: usize, coarse: [f64; 2], fine: [f64; 2]) {
 /// Cells along an axis of the coarser mesh.
 fn size(dim: usize, p: usize) -> usize {
     match (dim, p) {
-        (2, 1) => 16,
-        (2, _) => 8,
+        (2, 1) => 32,
+        (2, 4) => 8,
+        (2, _) => 16,
         (_, 1) => 6,
         _ => 4,
     }

@@ -2,7 +2,7 @@
 
 use crate::common::Random;
 use crate::elements;
-use weft::element::{CellKind, Element, ElementFamily};
+use weft::element::{CellKind, Element, ElementFamily, LineRule, NodeFamily};
 
 /// The polynomials that span an element, as exponents; nothing for splines.
 fn span(element: &Element) -> Vec<[i32; 3]> {
@@ -208,15 +208,69 @@ fn nodes_on_sides_are_those_where_functions_do_not_vanish() {
             continue;
         }
         for side in 0..kind.side_count() {
-            let points: Vec<_> = (0..10).map(|_| random.point(kind.side_kind())).collect();
+            let points: Vec<_> = (0..200).map(|_| random.point(kind.side_kind())).collect();
             let on_side = weft::element::map_to_cell(kind, kind.side_vertices(side), &points);
             let table = element.tabulate(&on_side);
             for node in 0..element.node_count() {
-                let size = (0..10).map(|q| table.values_at(q)[node].abs());
+                let size = (0..200).map(|q| table.values_at(q)[node].abs());
                 let size = size.fold(0.0, f64::max);
                 let listed = element.closure_nodes(side).contains(&(node as u16));
-                assert_eq!(listed, size > 1e-12, "{}: {side} {node}", element.name());
+                assert_eq!(listed, size > 1e-10, "{}: {side} {node}", element.name());
             }
         }
     }
+}
+
+#[test]
+fn node_weights_are_positive_and_exact_for_linear_functions() {
+    for element in elements() {
+        let name = element.name();
+        let weights = element.node_weights().unwrap();
+        assert_eq!(weights.len(), element.node_count());
+        assert!(weights.iter().all(|&w| w > 0.0), "{name}: {weights:?}");
+        assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-13, "{name}");
+        for d in 0..element.kind().dim() {
+            let places = element.nodes().iter().zip(&weights);
+            let centre: f64 = places.map(|(x, w)| w * x[d]).sum();
+            assert!(
+                (centre - element.kind().center()[d]).abs() < 1e-13,
+                "{name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn node_weights_are_those_of_known_rules() {
+    let of = |e: Result<Element, _>| e.unwrap().node_weights().unwrap();
+    let lagrange = |kind, p| of(Element::new_lagrange(kind, p, NodeFamily::Lobatto));
+    for p in 1..=7 {
+        let line = LineRule::gauss_lobatto(p + 1).unwrap();
+        let line = line.weights();
+        let weights = lagrange(CellKind::Hex, p);
+        for (node, weight) in weights.iter().enumerate() {
+            let n = p + 1;
+            let expected = line[node / (n * n)] * line[node / n % n] * line[node % n];
+            assert!((weight - expected).abs() < 1e-13, "{p} {node}");
+        }
+    }
+    let close = |weights: Vec<f64>, expected: &[f64]| {
+        assert_eq!(weights.len(), expected.len());
+        for (a, b) in weights.iter().zip(expected) {
+            assert!((a - b).abs() < 1e-13, "{weights:?}");
+        }
+    };
+    close(lagrange(CellKind::Triangle, 1), &[1.0 / 3.0; 3]);
+    close(lagrange(CellKind::Tet, 1), &[0.25; 4]);
+    close(lagrange(CellKind::Triangle, 2), &[1.0 / 6.0; 6]);
+    close(lagrange(CellKind::Tet, 2), &[0.1; 10]);
+    // The mean of 27 λ₀λ₁λ₂ is 27 · 2 / 5!.
+    let vertex = (1.0 - 0.45) / 3.0;
+    let bubble = of(Element::new_bubble(CellKind::Triangle));
+    close(bubble, &[vertex, vertex, vertex, 0.45]);
+    close(of(Element::new_crouzeix_raviart(CellKind::Tet)), &[0.25; 4]);
+    let spline = of(Element::new_spline(CellKind::Segment, 3));
+    close(spline, &[1.0 / 24.0, 11.0 / 24.0, 11.0 / 24.0, 1.0 / 24.0]);
+    let spline = of(Element::new_spline(CellKind::Segment, 2));
+    close(spline, &[1.0 / 48.0, 23.0 / 48.0, 23.0 / 48.0, 1.0 / 48.0]);
 }

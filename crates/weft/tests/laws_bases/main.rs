@@ -8,6 +8,7 @@ mod convergence;
 mod faults;
 mod functions;
 mod splines;
+mod values;
 
 use weft::element::{CellKind, Element, ElementFamily, NodeFamily};
 
