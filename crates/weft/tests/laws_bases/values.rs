@@ -1,7 +1,6 @@
 //! Vectors, matrices and symmetric tensors of every basis.
 
 use crate::common::{Random, unit_mesh};
-use std::sync::Arc;
 use weft::assemble::{integrate, interpolate, matrix};
 use weft::element::CellKind;
 use weft::field::Field;
