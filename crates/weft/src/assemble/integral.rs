@@ -264,7 +264,9 @@ impl IntegralPlan {
         let (rule_points, weights) = match points {
             _ if measure.particles.is_some() => (Vec::new(), vec![1.0; PARTICLE_TILE]),
             Points::Quadrature | Points::Particles { .. } => {
-                let rule = Quadrature::new(element_kind, degree).map_err(context)?;
+                let rule = Quadrature::new(element_kind, degree)
+                    .map_err(context)?
+                    .composite(pieces(&program));
                 let scale = element_kind.reference_measure();
                 let weights: Vec<f64> = rule.weights().iter().map(|w| w * scale).collect();
                 (rule.points().to_vec(), weights)
@@ -414,6 +416,13 @@ impl IntegralPlan {
         }
         layout
     }
+}
+
+/// Parts of a cell along each axis on which all functions of a program are polynomials.
+fn pieces(program: &Program) -> usize {
+    let arguments = program.test.iter().chain(&program.trial);
+    let spaces = arguments.chain(program.fields.iter().map(|f| f.space()));
+    spaces.map(|s| s.element().pieces()).max().unwrap_or(1)
 }
 
 /// Curved maps make integrands rational; this many degrees more keep their error small.

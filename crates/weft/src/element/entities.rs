@@ -16,11 +16,12 @@ pub struct Entity {
     pub index: u8,
 }
 
-/// The nodes of a Lagrange element sorted by entity.
+/// The nodes of an element sorted by entity.
 #[derive(Clone, Debug)]
 pub(super) struct Entities {
     kind: CellKind,
-    degree: usize,
+    /// Degree of the lattice of an entity, by dimension.
+    degrees: [usize; 4],
     /// For each node its entity and its position in the entity's lattice.
     nodes: Vec<(Entity, [u8; 3])>,
     /// For each node its place among the interior nodes of its entity, in local order.
@@ -39,7 +40,7 @@ impl Entities {
         };
         let mut entities = Entities {
             kind,
-            degree,
+            degrees: [degree; 4],
             nodes: Vec::new(),
             local_slots: Vec::new(),
             interiors: vec![Vec::new(); (0..=kind.dim()).map(|d| kind.entity_count(d)).sum()],
@@ -65,6 +66,28 @@ impl Entities {
                     entities.closures[side].push(sorted[at].1);
                 }
             }
+        }
+        entities
+    }
+
+    /// Nodes at given entities and positions in lattices of the given degrees, by dimension of the
+    /// entity; `closures` are the nodes on each side.
+    pub(super) fn of_nodes(
+        kind: CellKind,
+        degrees: [usize; 4],
+        places: &[(Entity, [u8; 3])],
+        closures: Vec<Vec<u16>>,
+    ) -> Entities {
+        let mut entities = Entities {
+            kind,
+            degrees,
+            nodes: Vec::new(),
+            local_slots: Vec::new(),
+            interiors: vec![Vec::new(); (0..=kind.dim()).map(|d| kind.entity_count(d)).sum()],
+            closures,
+        };
+        for &(entity, position) in places {
+            entities.push(entity, position);
         }
         entities
     }
@@ -105,7 +128,7 @@ impl Entities {
         }
         let vertices = self.kind.entity_vertices(dim, index);
         let global = |i: usize| cell_vertices[vertices[i] as usize];
-        let p = self.degree;
+        let p = self.degrees[dim];
         match vertices.len() {
             2 => {
                 let steps = position[0] as usize;

@@ -1,6 +1,6 @@
 //! Errors of quadrature rules and shape functions.
 
-use super::{CellKind, NodeFamily, RuleFamily};
+use super::{CellKind, ElementFamily, NodeFamily, RuleFamily};
 
 /// Why a rule or a set of shape functions cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -46,6 +46,30 @@ pub enum ElementError {
     JacobiExponent {
         /// Exponent asked for.
         alpha: usize,
+    },
+    /// The basis does not exist on this kind of cell.
+    #[error("no {family} element on a {}: {hint}", kind.name())]
+    BasisCell {
+        /// Functions asked for.
+        family: ElementFamily,
+        /// Cell asked for.
+        kind: CellKind,
+        /// What is accepted instead.
+        hint: &'static str,
+    },
+    /// The basis does not exist in this degree.
+    #[error("no {family} element of degree {degree} on a {}: degrees {min} to {max} are accepted", kind.name())]
+    BasisDegree {
+        /// Functions asked for.
+        family: ElementFamily,
+        /// Cell asked for.
+        kind: CellKind,
+        /// Degree asked for.
+        degree: usize,
+        /// Lowest degree available.
+        min: usize,
+        /// Highest degree available.
+        max: usize,
     },
     /// The degree of the shape functions is beyond what is supported.
     #[error("no Lagrange element of degree {degree} with {family} nodes on a {}: degrees 0 to {max} are accepted", kind.name())]

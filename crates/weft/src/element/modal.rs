@@ -151,7 +151,7 @@ impl ModalBasis {
 }
 
 /// Inverse of an invertible `n` × `n` matrix, row-major, by Gauss-Jordan elimination with row pivots.
-fn inverse(mut a: Vec<f64>, n: usize) -> Vec<f64> {
+pub(super) fn inverse(mut a: Vec<f64>, n: usize) -> Vec<f64> {
     let mut b = vec![0.0; n * n];
     for i in 0..n {
         b[i * n + i] = 1.0;

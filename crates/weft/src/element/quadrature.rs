@@ -168,6 +168,44 @@ impl Quadrature {
         }
     }
 
+    /// The same rule on each part of a cell cut into `parts` along each axis: exact for functions
+    /// that are polynomials on each. Simplices and points stay whole.
+    ///
+    /// ```
+    /// use weft::element::{CellKind, Quadrature};
+    ///
+    /// let rule = Quadrature::new(CellKind::Segment, 1)?.composite(2);
+    /// let kink = |x: f64| (x - 0.5).abs();
+    /// let integral: f64 = (0..rule.len()).map(|q| rule.weights()[q] * kink(rule.points()[q][0])).sum();
+    /// assert_eq!(integral, 0.25);
+    /// # Ok::<(), weft::element::ElementError>(())
+    /// ```
+    #[must_use]
+    pub fn composite(&self, parts: usize) -> Quadrature {
+        if parts <= 1 || !self.kind.is_tensor() {
+            return self.clone();
+        }
+        let dim = self.kind.dim();
+        let count = parts.pow(dim as u32);
+        let (mut points, mut weights) = (Vec::new(), Vec::new());
+        for part in 0..count {
+            let at = |d: usize| part / parts.pow((dim - 1 - d) as u32) % parts;
+            for (x, weight) in self.points.iter().zip(&self.weights) {
+                let scaled = |d: usize| (x[d] + at(d) as f64) / parts as f64;
+                points.push(std::array::from_fn(
+                    |d| if d < dim { scaled(d) } else { 0.0 },
+                ));
+                weights.push(weight / count as f64);
+            }
+        }
+        Quadrature {
+            kind: self.kind,
+            degree: self.degree,
+            points,
+            weights,
+        }
+    }
+
     /// The cell the rule is for.
     pub fn kind(&self) -> CellKind {
         self.kind

@@ -252,6 +252,9 @@ impl Geometry for Deformed {
         self.0.base.node_numbering(topology, degree)
     }
 
+    fn lattice_cells(&self, topology: &Topology) -> Option<Vec<[i32; 4]>> {
+        self.0.base.lattice_cells(topology)
+    }
     fn lattice(&self) -> Option<[usize; 3]> {
         self.0.base.lattice()
     }

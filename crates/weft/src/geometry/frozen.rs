@@ -59,6 +59,9 @@ impl Geometry for Frozen<'_> {
     fn node_numbering(&self, topology: &Topology, degree: usize) -> Option<NodeNumbering> {
         self.now.node_numbering(topology, degree)
     }
+    fn lattice_cells(&self, topology: &Topology) -> Option<Vec<[i32; 4]>> {
+        self.now.lattice_cells(topology)
+    }
     fn lattice(&self) -> Option<[usize; 3]> {
         self.now.lattice()
     }

@@ -204,6 +204,16 @@ pub trait Geometry: std::fmt::Debug + Send + Sync {
         let _ = (topology, degree);
         None
     }
+    /// Where the cells lie, if they are those of one lattice, in a topology that the geometry has or
+    /// had: the environment and the lattice coordinates of each cell; `None` for anything else. An
+    /// answer without any cell says that the geometry no longer knows the topology.
+    fn lattice_cells(&self, topology: &Topology) -> Option<Vec<[i32; 4]>> {
+        let _ = topology;
+        let [nx, ny, nz] = self.lattice()?.map(|n| n as i32);
+        let rows = (0..nx).flat_map(|i| (0..ny).map(move |j| [i, j]));
+        let cells = rows.flat_map(|[i, j]| (0..nz).map(move |k| [0, i, j, k]));
+        Some(cells.collect())
+    }
     /// Cells per axis of a grid (1 for unused axes); `None` for anything else.
     fn lattice(&self) -> Option<[usize; 3]> {
         None

@@ -2,6 +2,7 @@
 
 use super::ProblemError;
 use crate::assemble::PointPlan;
+use crate::element::ElementFamily;
 use crate::form::{Expr, Shape};
 use crate::solve::Constraints;
 use crate::space::{Space, ValueKind};
@@ -32,6 +33,7 @@ impl Dirichlet {
     /// Prescribe zero on the sides (or vertices) called `tag`; change what and how much with
     /// the methods below.
     pub fn on(space: &Space, tag: &str) -> Result<Dirichlet, ProblemError> {
+        check_nodes(space)?;
         // Asked for now, so that a misspelt name is reported here.
         space.tagged_nodes(tag)?;
         Ok(Dirichlet {
@@ -167,6 +169,7 @@ impl Dirichlet {
     /// Add the condition, with its value as it is now.
     pub fn apply(&self, constraints: &mut Constraints) -> Result<(), ProblemError> {
         let space = &self.space;
+        check_nodes(space)?;
         let nodes = self.nodes()?;
         let len = self.value.shape().len();
         let values = self.values_at(&nodes)?;
@@ -311,6 +314,18 @@ fn tangents(n: &[f64; 3], dim: usize) -> Vec<[f64; 3]> {
         n[i] * t[j] - n[j] * t[i]
     });
     vec![t, other]
+}
+
+/// Demands that values at nodes on the boundary determine a function there.
+fn check_nodes(space: &Space) -> Result<(), ProblemError> {
+    let element = space.element();
+    if element.is_nodal() && element.family() != ElementFamily::Polynomial {
+        return Ok(());
+    }
+    Err(ProblemError::Mismatch(format!(
+        "values cannot be prescribed at nodes for a {}: impose them weakly, by an integral over the boundary",
+        element.name()
+    )))
 }
 
 fn length(v: &[f64; 3]) -> f64 {

@@ -40,6 +40,9 @@ pub enum SpaceError {
         "on a grid with hanging nodes a continuous space has Lagrange functions, not {0}; use `Space::lagrange`"
     )]
     Hanging(String),
+    /// Splines need a lattice.
+    #[error("a {0} needs the cells of a lattice: use a `Grid2`, `Grid3` or `VoxelGrid`")]
+    NoLattice(String),
     /// Hanging nodes of degree 3 and more exist for equispaced nodes only.
     #[error("on a grid with hanging nodes a space of degree 3 or more needs equispaced nodes")]
     NeedsEquispaced,
@@ -119,6 +122,79 @@ impl Space {
         )
     }
 
+    /// Continuous scalar serendipity space of degree 1 to 4 on quads and hexes: fewer nodes than
+    /// [`lagrange`](Space::lagrange) and the same order, as long as cells are parallelograms or
+    /// parallelepipeds; see [`Element::new_serendipity`].
+    ///
+    /// # Errors
+    /// For another degree, on simplices for degrees above 2, and on grids with hanging nodes.
+    pub fn serendipity<G>(geometry: &G, degree: usize) -> Result<Space, SpaceError>
+    where
+        G: Geometry + Clone + 'static,
+    {
+        let element = Element::new_serendipity(geometry.cell_kind(), degree)?;
+        Space::with_element(Arc::new(geometry.clone()), element, true)
+    }
+
+    /// Discontinuous scalar space of all polynomials of total degree `degree` (0 to 10) in each
+    /// reference cell. On quads and hexes it has fewer nodes than
+    /// [`discontinuous`](Space::discontinuous), on other cells it is the same.
+    ///
+    /// # Errors
+    /// For a higher degree.
+    pub fn polynomials<G>(geometry: &G, degree: usize) -> Result<Space, SpaceError>
+    where
+        G: Geometry + Clone + 'static,
+    {
+        let element = Element::new_polynomial(geometry.cell_kind(), degree)?;
+        Space::with_element(Arc::new(geometry.clone()), element, false)
+    }
+
+    /// Scalar Crouzeix-Raviart space on simplices: linear in each cell, continuous in the middles of
+    /// sides.
+    ///
+    /// # Errors
+    /// On quads and hexes.
+    pub fn crouzeix_raviart<G>(geometry: &G) -> Result<Space, SpaceError>
+    where
+        G: Geometry + Clone + 'static,
+    {
+        let element = Element::new_crouzeix_raviart(geometry.cell_kind())?;
+        Space::with_element(Arc::new(geometry.clone()), element, true)
+    }
+
+    /// Continuous scalar space of degree 1 with a bubble in each cell: as a vector space, the velocity
+    /// of the MINI element.
+    ///
+    /// # Errors
+    /// On grids with hanging nodes.
+    pub fn bubble<G>(geometry: &G) -> Result<Space, SpaceError>
+    where
+        G: Geometry + Clone + 'static,
+    {
+        let element = Element::new_bubble(geometry.cell_kind())?;
+        Space::with_element(Arc::new(geometry.clone()), element, true)
+    }
+
+    /// Scalar space of uniform B-splines of degree 1 to 3, `degree - 1` times continuously
+    /// differentiable, on a lattice: [`Grid2`](crate::geometry::Grid2),
+    /// [`Grid3`](crate::geometry::Grid3) or [`VoxelGrid`](crate::geometry::VoxelGrid).
+    ///
+    /// Nodes are lattice vertices, from degree 2 on those one layer around the cells too. There, a
+    /// degree of freedom is not the value at its node: boundary values are to be imposed weakly, and
+    /// interpolation, which takes the values at the nodes, is exact for linear functions only (use
+    /// [`project`](crate::assemble::project) for more). Rules of quadrature are cut at the knots.
+    ///
+    /// # Errors
+    /// For another degree, and on meshes.
+    pub fn splines<G>(geometry: &G, degree: usize) -> Result<Space, SpaceError>
+    where
+        G: Geometry + Clone + 'static,
+    {
+        let element = Element::new_spline(geometry.cell_kind(), degree)?;
+        Space::with_element(Arc::new(geometry.clone()), element, true)
+    }
+
     /// Scalar Lagrange space with every choice spelt out.
     pub fn on(
         geometry: Arc<dyn Geometry>,
@@ -147,7 +223,7 @@ impl Space {
                 kind: geometry.cell_kind(),
             });
         }
-        if shared && element.interior_count(element.kind().dim()) == element.node_count() {
+        if shared && element.lagrange().is_some_and(|l| l.degree() == 0) {
             return Err(SpaceError::ContinuousDegreeZero);
         }
         let topology = geometry.topology();
@@ -375,7 +451,10 @@ impl Space {
             let element = &self.0.element;
             let on_side = element.closure_nodes(locals[k] as usize).iter();
             on_side
-                .filter(move |&&i| maps[k].holds(element.nodes()[i as usize]))
+                // Nodes of splines lie around the side.
+                .filter(move |&&i| {
+                    !element.is_nodal() || maps[k].holds(element.nodes()[i as usize])
+                })
                 .map(move |&i| nodes[i as usize])
                 .filter(|&node| (node as usize) < self.node_count())
         })

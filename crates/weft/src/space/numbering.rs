@@ -3,10 +3,11 @@
 //! Continuous Lagrange spaces on grids use one lattice, last axis fastest. Others are
 //! grouped: vertices, edges, faces, interiors (on quads: vertices, interiors, edges), and
 //! the order inside an entity follows its global vertex numbers, so that any degree conforms.
+//! Nodes of splines are the vertices of a lattice, those around the cells included.
 //! Geometries whose cells meet in unequal sizes number the nodes themselves, hanging ones last.
 
 use super::SpaceError;
-use crate::element::{CellKind, Element, Lagrange, NodeFamily};
+use crate::element::{CellKind, Element, ElementFamily, Lagrange, NodeFamily};
 use crate::geometry::{Geometry, Hanging, NodeNumbering, Topology};
 
 #[derive(Debug)]
@@ -41,6 +42,9 @@ impl Nodes {
                     return Ok(nodes);
                 }
             }
+            None if element.family() == ElementFamily::Spline => {
+                return spline_nodes(geometry, topology, element);
+            }
             None if geometry.nodes_may_hang() => {
                 let vertices = geometry.node_numbering(topology, 1).unwrap_or_default();
                 if vertices.cell_nodes.is_empty() && cells > 0 {
@@ -65,7 +69,7 @@ impl Nodes {
             0
         };
         let sizes = [
-            topology.vertex_count() as u64,
+            topology.vertex_count() as u64 * per(0),
             edge_count as u64 * per(1),
             face_count as u64 * if kind.dim() == 3 { per(2) } else { 0 },
             cells as u64 * per(kind.dim()),
@@ -164,6 +168,55 @@ fn prescribed(
     lattice
         .map(|cells| lattice_nodes(dim, degree, cells))
         .transpose()
+}
+
+/// Numbers the lattice vertices whose splines reach into a cell: environment by environment, last
+/// axis fastest. A grid's are so one larger lattice.
+fn spline_nodes(
+    geometry: &dyn Geometry,
+    topology: &Topology,
+    element: &Element,
+) -> Result<Nodes, SpaceError> {
+    let Some(cells) = geometry.lattice_cells(topology) else {
+        return Err(SpaceError::NoLattice(element.name()));
+    };
+    if cells.len() != topology.cell_count() {
+        return Err(SpaceError::MeshRebuilt);
+    }
+    let dim = element.kind().dim();
+    // Vertices around the cells, grown along one axis after the other.
+    let mut vertices = cells.clone();
+    for axis in 1..=dim {
+        let around = vertices.iter().flat_map(|&v| {
+            (-1..3).map(move |step| {
+                let mut to = v;
+                to[axis] += step;
+                to
+            })
+        });
+        vertices = around.collect();
+        vertices.sort_unstable();
+        vertices.dedup();
+    }
+    let count = check(vertices.len() as u64)?;
+    let n = element.node_count();
+    let mut cell_nodes = Vec::with_capacity(cells.len() * n);
+    for cell in cells {
+        for x in element.nodes().iter().step_by(4) {
+            let mut first = cell;
+            for d in 0..dim {
+                first[d + 1] += x[d] as i32;
+            }
+            // The four along the last axis follow each other.
+            let at = vertices.partition_point(|v| *v < first) as u32;
+            cell_nodes.extend(at..at + 4);
+        }
+    }
+    Ok(Nodes {
+        count,
+        cell_nodes,
+        hanging: Hanging::default(),
+    })
 }
 
 fn check(count: u64) -> Result<usize, SpaceError> {

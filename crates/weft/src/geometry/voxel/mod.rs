@@ -517,6 +517,22 @@ impl Geometry for VoxelGrid {
             class: MapClass::Uniform,
         }
     }
+    fn lattice_cells(&self, topology: &Topology) -> Option<Vec<[i32; 4]>> {
+        let cells = self.cells();
+        if !std::ptr::eq(topology, &*cells.tables().topology) {
+            return Some(Vec::new());
+        }
+        let place =
+            |(cell, &[i, j, k]): (usize, &[i32; 3])| [cells.environment_of(cell) as i32, i, j, k];
+        Some(
+            cells
+                .all_coordinates()
+                .iter()
+                .enumerate()
+                .map(place)
+                .collect(),
+        )
+    }
 }
 
 impl std::fmt::Debug for VoxelGrid {
