@@ -146,7 +146,7 @@ impl Cavity {
         )?;
         let still = Dirichlet::on_boundary(velocity.space()).value(walls)?;
         let options = NewtonOptions {
-            tolerance: 1e-9,
+            tolerance: 1e-6,
             ..NewtonOptions::default()
         };
         let unknowns = [velocity.clone(), pressure.clone()];

@@ -10,8 +10,10 @@ use rayon::prelude::*;
 
 use super::{BlockMatrix, Pattern, SparseError, check_size};
 
-/// Block rows of one task while the pattern is made.
+/// Fewest block rows of a task while the pattern is made, and most tasks: some of them need an array as long as
+/// a row.
 const TASK_ROWS: usize = 512;
+const TASKS: usize = 64;
 
 /// The pattern of a product A B, for any number of matrices on the patterns of A and B.
 #[derive(Clone, Debug)]
@@ -30,9 +32,10 @@ impl ProductPlan {
         let expected = [left.cols(), right.cols()];
         let found = [right.rows(), right.cols()];
         check_size("the right factor, in blocks,", found, expected)?;
+        let step = TASK_ROWS.max(left.rows().div_ceil(TASKS));
         let tasks: Vec<Range<usize>> = (0..left.rows())
-            .step_by(TASK_ROWS)
-            .map(|first| first..left.rows().min(first + TASK_ROWS))
+            .step_by(step)
+            .map(|first| first..left.rows().min(first + step))
             .collect();
         let parts: Vec<(Vec<usize>, Vec<u32>)> = tasks
             .into_par_iter()
