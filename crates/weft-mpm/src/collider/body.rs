@@ -179,7 +179,9 @@ impl State {
         if self.motion == Motion::Static {
             return DVec3::ZERO;
         }
-        if mode == ColliderVelocity::Backward && dt > 0.0 {
+        // Others move by their velocity, which the material's impulses change.
+        let given = self.motion == Motion::Kinematic;
+        if given && mode == ColliderVelocity::Backward && dt > 0.0 {
             return (x - self.before.apply(self.at.apply_inverse(x))) / dt;
         }
         let arm = x - self.center_of_mass();

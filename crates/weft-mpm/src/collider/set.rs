@@ -47,7 +47,9 @@ pub struct Collider {
     pub material: ColliderMaterial,
     /// The body, [`GROUND`] or out of [`Colliders::add_body`].
     pub body: usize,
-    /// The world it exists in; `None`: all of them.
+    /// The world it exists in; `None`: all of them. A solver heeds it where worlds are separate: on
+    /// one grid all material meets all colliders. [`Colliders::query`] and
+    /// [`Colliders::project_outside`] always do.
     pub world: Option<u32>,
 }
 
@@ -69,6 +71,8 @@ impl Collider {
 pub struct Contact {
     /// Signed distance from the shape less its thickness, m.
     pub distance: f64,
+    /// The thickness, m.
+    pub thickness: f64,
     /// Outward unit normal of the shape.
     pub normal: [f64; 3],
     /// The closest point of the shape's surface (without thickness).
@@ -348,6 +352,7 @@ impl Colliders {
             let entry = &self.entries[id];
             Contact {
                 distance: best,
+                thickness: entry.thickness,
                 normal: (entry.turn * sample.normal).into(),
                 point: (entry.turn * sample.point + entry.origin).into(),
                 collider: id,

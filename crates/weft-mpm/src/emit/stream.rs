@@ -118,17 +118,7 @@ impl Emitter {
     /// [`MpmError::Sampler`] for a time that is not finite, or more than [`MAX_PARTICLES`] at
     /// once. Nothing has been added then.
     pub fn emit(&mut self, particles: &mut Particles, time: f64) -> Result<usize, MpmError> {
-        if !time.is_finite() {
-            let reason = format!("time {time} s of an emitter; expected a finite number");
-            return Err(sampler(reason));
-        }
-        if time < self.start {
-            return Ok(0);
-        }
-        // Layers by now, and layers ever; the casts saturate.
-        let due = ((time - self.start) / self.interval).floor() as u64;
-        let ever = whole((self.stop - self.start) / self.interval) as u64;
-        let end = due.saturating_add(1).min(ever).max(self.next);
+        let end = self.end(time)?;
         let layers = end - self.next;
         let count = layers as f64 * self.layer.len() as f64;
         if count > MAX_PARTICLES as f64 {
@@ -151,6 +141,31 @@ impl Emitter {
         }
         self.next = end;
         Ok(layers as usize * self.layer.len())
+    }
+
+    /// Goes on as if all particles that have left the nozzle by `time` (s) had been given: for
+    /// those who have them already.
+    ///
+    /// # Errors
+    /// [`MpmError::Sampler`] for a time that is not finite.
+    pub fn skip_to(&mut self, time: f64) -> Result<(), MpmError> {
+        self.next = self.end(time)?;
+        Ok(())
+    }
+
+    /// Number of the first layer that is not due at `time` or has not been given.
+    fn end(&self, time: f64) -> Result<u64, MpmError> {
+        if !time.is_finite() {
+            let reason = format!("time {time} s of an emitter; expected a finite number");
+            return Err(sampler(reason));
+        }
+        if time < self.start {
+            return Ok(self.next);
+        }
+        // Layers by now, and layers ever; the casts saturate.
+        let due = ((time - self.start) / self.interval).floor() as u64;
+        let ever = whole((self.stop - self.start) / self.interval) as u64;
+        Ok(due.saturating_add(1).min(ever).max(self.next))
     }
 }
 
