@@ -1,6 +1,6 @@
 //! Particles sorted by cell: the quadrature points of a step.
 
-use crate::bytes::{Bytes, sum_of_bytes};
+use crate::bytes::bytes_of;
 use crate::grid::{Cells, INSET, NONE, world_of};
 use crate::{ACTIVE, Integration, MpmError, Particles};
 use rayon::prelude::*;
@@ -41,27 +41,9 @@ pub(crate) struct Bins {
     tallies: Vec<[usize; 2]>,
 }
 
-impl Bytes for Bins {
-    fn bytes(&self) -> usize {
-        let Self {
-            first,
-            particle,
-            xi,
-            weight,
-            cell,
-            found,
-            number,
-            order,
-            cursors,
-            tallies,
-            most: _,
-            binned: _,
-            dropped: _,
-        } = self;
-        sum_of_bytes!(
-            first, particle, xi, weight, cell, found, number, order, cursors, tallies
-        )
-    }
+bytes_of! {
+    Bins: first, particle, xi, weight, cell, found, number, order, cursors, tallies
+    without most, binned, dropped
 }
 
 /// A sample of a particle.

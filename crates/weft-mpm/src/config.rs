@@ -337,9 +337,12 @@ impl Config {
         }
     }
 
-    /// Gravity of a world.
-    pub(crate) fn gravity_of(&self, world: usize) -> [f32; 3] {
-        // Proven: checked to be non-empty.
-        self.gravity[world.min(self.gravity.len() - 1)]
+    /// Gravity of a world, m/s²; the last entry serves all further ones.
+    pub fn gravity_of(&self, world: usize) -> [f32; 3] {
+        let last = self.gravity.len().saturating_sub(1);
+        self.gravity
+            .get(world.min(last))
+            .copied()
+            .unwrap_or_default()
     }
 }

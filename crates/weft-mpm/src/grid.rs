@@ -3,7 +3,7 @@
 //! Cells are those of a [`VoxelGrid`]. A set of nodes is the voxel grid of the lattice points that
 //! the cells' stencils reach, so it is numbered along the same curve and rebuilt in place.
 
-use crate::bytes::{Bytes, Room, sum_of_bytes};
+use crate::bytes::{Room, bytes_of};
 use crate::{Config, GridKind, MpmError, Particles};
 use rayon::prelude::*;
 use weft::geometry::{VoxelCapacity, VoxelGrid, VoxelMap};
@@ -44,35 +44,9 @@ pub(crate) struct Cells {
     pub size: f64,
 }
 
-impl Bytes for Cells {
-    fn bytes(&self) -> usize {
-        let Self {
-            rooms,
-            points,
-            mask,
-            coordinates,
-            world,
-            padded_world,
-            shifts,
-            occupied: _,
-            padded: _,
-            fixed: _,
-            map: _,
-            worlds: _,
-            padding: _,
-            capacity: _,
-            size: _,
-        } = self;
-        sum_of_bytes!(
-            rooms,
-            points,
-            mask,
-            coordinates,
-            world,
-            padded_world,
-            shifts
-        )
-    }
+bytes_of! {
+    Cells: rooms, points, mask, coordinates, world, padded_world, shifts
+    without occupied, padded, fixed, map, worlds, padding, capacity, size
 }
 
 impl Cells {
@@ -428,29 +402,22 @@ pub(crate) struct Remembered {
     shifts: Vec<Option<[i32; 3]>>,
 }
 
-impl Bytes for Remembered {
-    fn bytes(&self) -> usize {
-        let Self {
-            room,
-            points,
-            shifts,
-            grid: _,
-            empty: _,
-        } = self;
-        sum_of_bytes!(room, points, shifts)
-    }
+bytes_of! {
+    Remembered: room, points, shifts
+    without grid, empty
 }
 
 impl Remembered {
     /// Remembers points; their numbers are those in the list, which is in the order of a voxel grid.
     pub fn keep(&mut self, coordinates: &[[i32; 3]], shifts: &[[i32; 3]]) -> Result<(), MpmError> {
-        self.points.clear();
-        self.points
-            .extend(coordinates.iter().map(|c| c.map(|x| f64::from(x) + 0.5)));
         self.shifts.clear();
         self.shifts.extend(shifts.iter().map(|&s| Some(s)));
         self.empty = coordinates.is_empty();
-        if !self.empty {
+        let same = |grid: &VoxelGrid| grid.cells().all_coordinates() == coordinates;
+        if !self.empty && !self.grid.as_ref().is_some_and(same) {
+            self.points.clear();
+            self.points
+                .extend(coordinates.iter().map(|c| c.map(|x| f64::from(x) + 0.5)));
             renew(&mut self.grid, &mut self.room, &self.points)?;
         }
         Ok(())
@@ -531,21 +498,9 @@ pub(crate) struct NodeSet {
     pub around: Vec<u32>,
 }
 
-impl Bytes for NodeSet {
-    fn bytes(&self) -> usize {
-        let Self {
-            stencil,
-            room,
-            points,
-            coordinates,
-            of_cell,
-            first,
-            around,
-            grid: _,
-            factor: _,
-        } = self;
-        sum_of_bytes!(stencil, room, points, coordinates, of_cell, first, around)
-    }
+bytes_of! {
+    NodeSet: stencil, room, points, coordinates, of_cell, first, around
+    without grid, factor
 }
 
 impl NodeSet {

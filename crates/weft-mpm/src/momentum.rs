@@ -1,7 +1,7 @@
 //! Particles to grid: mass and momentum, and averages of what particles carry.
 
 use crate::bins::Bins;
-use crate::bytes::{Bytes, sum_of_bytes};
+use crate::bytes::bytes_of;
 use crate::config::VelocityBasis;
 use crate::grid::{Cells, INSET, NodeSet};
 use crate::shape::{Group, places, shapes};
@@ -27,11 +27,8 @@ pub(crate) struct Sums {
     pub of_node: Vec<[f32; 4]>,
 }
 
-impl Bytes for Sums {
-    fn bytes(&self) -> usize {
-        let Self { of_cell, of_node } = self;
-        sum_of_bytes!(of_cell, of_node)
-    }
+bytes_of! {
+    Sums: of_cell, of_node
 }
 
 /// Four quantities of a particle, and the slopes of the last three in reference coordinates:
@@ -156,7 +153,7 @@ fn cell_sums<S: Simd, const G: usize, C: Carried>(
     }
 }
 
-struct Momentum<'a, const APIC: bool> {
+struct Momentum<'a> {
     particles: &'a Particles,
     config: &'a Config,
     /// Kinematic particles, with density 1, or those with mass.
@@ -169,12 +166,15 @@ struct Momentum<'a, const APIC: bool> {
     h: f32,
 }
 
-impl<const APIC: bool> Carried for Momentum<'_, APIC> {
+/// Momentum with the velocity gradient, or without.
+struct Transferred<'a, const APIC: bool>(&'a Momentum<'a>);
+
+impl<const APIC: bool> Carried for Transferred<'_, APIC> {
     const SLOPES: bool = APIC;
 
     #[inline(always)]
     fn place(&self, xi: [f32; 3]) -> [f32; 3] {
-        if !self.kinematic {
+        if !self.0.kinematic {
             return xi;
         }
         xi.map(|x| match x {
@@ -186,24 +186,25 @@ impl<const APIC: bool> Carried for Momentum<'_, APIC> {
 
     #[inline(always)]
     fn of(&self, p: usize, xi: [f32; 3], weight: f32) -> Option<Parts> {
-        let particles = self.particles;
+        let Transferred(of) = self;
+        let particles = of.particles;
         let mass = particles.mass[p];
-        if (mass == 0.0) != self.kinematic {
+        if (mass == 0.0) != of.kinematic {
             return None;
         }
-        let m = match self.whole {
-            _ if self.kinematic => weight,
+        let m = match of.whole {
+            _ if of.kinematic => weight,
             Some(inverse) => mass * inverse,
             None => {
                 let edge = 2.0 * particles.radius[p];
                 weight * (mass / (edge * edge * edge))
             }
         };
-        let gravity = match self.gravity {
+        let gravity = match of.gravity {
             Some(gravity) => gravity,
-            None => self.config.gravity_of(particles.world[p] as usize),
+            None => of.config.gravity_of(particles.world[p] as usize),
         };
-        let fall = if self.kinematic { 0.0 } else { self.dt };
+        let fall = if of.kinematic { 0.0 } else { of.dt };
         let mut parts = Parts {
             value: [m; 4],
             slope: [[0.0; 3]; 3],
@@ -213,7 +214,7 @@ impl<const APIC: bool> Carried for Momentum<'_, APIC> {
             let mut value = velocity[i] + fall * gravity[i];
             if APIC {
                 for d in 0..3 {
-                    let slope = gradient[i][d] * self.h;
+                    let slope = gradient[i][d] * of.h;
                     value -= slope * xi[d];
                     parts.slope[i][d] = m * slope;
                 }
@@ -246,30 +247,23 @@ pub(crate) fn momentum(
     };
     let whole = (bins.most == 1).then_some(1.0 / (h * h * h));
     let (basis, count) = (config.velocity_basis, cells.count());
-    let gather = |sums: &mut Sums, kinematic: bool| match config.transfer {
-        Transfer::Apic => {
-            let carried = Momentum::<true> {
-                particles,
-                config,
-                kinematic,
-                gravity,
-                whole,
-                dt,
-                h,
-            };
-            sums.gather(level, basis, bins, count, set, &carried);
-        }
-        Transfer::Pic => {
-            let carried = Momentum::<false> {
-                particles,
-                config,
-                kinematic,
-                gravity,
-                whole,
-                dt,
-                h,
-            };
-            sums.gather(level, basis, bins, count, set, &carried);
+    let gather = |sums: &mut Sums, kinematic: bool| {
+        let of = Momentum {
+            particles,
+            config,
+            kinematic,
+            gravity,
+            whole,
+            dt,
+            h,
+        };
+        match config.transfer {
+            Transfer::Apic => {
+                sums.gather(level, basis, bins, count, set, &Transferred::<true>(&of));
+            }
+            Transfer::Pic => {
+                sums.gather(level, basis, bins, count, set, &Transferred::<false>(&of));
+            }
         }
     };
     nodes.clear();

@@ -1,7 +1,7 @@
 //! Colliders sampled on the grid: distances, normals, and the contacts of a step.
 
 use crate::bins::Bins;
-use crate::bytes::{Bytes, sum_of_bytes};
+use crate::bytes::bytes_of;
 use crate::collider::Colliders;
 use crate::config::{ColliderBasis, Config};
 use crate::grid::{Cells, NodeSet, world_of};
@@ -69,26 +69,9 @@ pub(crate) struct Raster {
     gradient: Vec<[f32; 4]>,
 }
 
-impl Bytes for Raster {
-    fn bytes(&self) -> usize {
-        let Self {
-            set,
-            hits,
-            places,
-            share,
-            particle,
-            active,
-            contacts,
-            links,
-            first_link,
-            gradient,
-            most: _,
-            reach: _,
-        } = self;
-        sum_of_bytes!(
-            set, hits, places, share, particle, active, contacts, links, first_link, gradient
-        )
-    }
+bytes_of! {
+    Raster: set, hits, places, share, particle, active, contacts, links, first_link, gradient
+    without most, reach
 }
 
 impl Raster {

@@ -349,8 +349,7 @@ impl Solver {
         }
         self.config.check_size(colliders)?;
         self.config.check_linear(!colliders.is_empty())?;
-        particles.check(self.materials.len())?;
-        particles.check_states()?;
+        particles.check_for_step(self.materials.len())?;
         self.check_worlds(particles)?;
         let mut report = StepReport::default();
         let step = dt as f32;
@@ -358,6 +357,8 @@ impl Solver {
         colliders.begin_step();
         if step < SHORTEST || particles.is_empty() {
             self.raster.clear_contacts();
+            // Without cells there is no velocity.
+            self.fresh &= !particles.is_empty();
             colliders.end_step();
             return Ok(report);
         }

@@ -1,7 +1,7 @@
 //! Strain rows: the operator from velocity to strain, yield limits, elasticity, first guesses.
 
 use crate::bins::Bins;
-use crate::bytes::{Bytes, sum_of_bytes};
+use crate::bytes::bytes_of;
 use crate::config::StrainBasis;
 use crate::eigen::{log_stretch, symmetric};
 use crate::grid::{Cells, NONE, NodeSet, check_count};
@@ -93,44 +93,10 @@ pub(crate) struct StrainRows {
     yields: Vec<[f32; 6]>,
 }
 
-impl Bytes for StrainRows {
-    fn bytes(&self) -> usize {
-        let Self {
-            sites,
-            place,
-            site_at,
-            rotation,
-            couplings,
-            dofs,
-            of_sample,
-            material_volume,
-            column_of,
-            local,
-            local_b,
-            first,
-            around,
-            yields,
-            basis: _,
-            rows_of_cell: _,
-            dof_count: _,
-        } = self;
-        sum_of_bytes!(
-            sites,
-            place,
-            site_at,
-            rotation,
-            couplings,
-            dofs,
-            of_sample,
-            material_volume,
-            column_of,
-            local,
-            local_b,
-            first,
-            around,
-            yields
-        )
-    }
+bytes_of! {
+    StrainRows: sites, place, site_at, rotation, couplings, dofs, of_sample, material_volume,
+        column_of, local, local_b, first, around, yields
+    without basis, rows_of_cell, dof_count
 }
 
 impl StrainRows {

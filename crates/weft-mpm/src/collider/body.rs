@@ -2,7 +2,7 @@
 
 use glam::{DMat3, DQuat, DVec3};
 
-use super::pose::{Pose, Rigid, length, vector};
+use super::pose::{Pose, Rigid, positive, vector};
 use crate::ColliderVelocity;
 
 /// Who moves a body.
@@ -117,7 +117,7 @@ impl State {
         }
         let dynamic = body.motion == Motion::Dynamic;
         if dynamic || body.mass != 0.0 {
-            length("mass", body.mass)?;
+            positive("mass", body.mass)?;
         }
         let (inertia, inverse_inertia) = check_inertia(body.inertia, dynamic)?;
         Ok(State {

@@ -3,7 +3,7 @@
 use glam::{DMat3, DVec3};
 
 use super::body::{Body, Motion, State};
-use super::pose::{LARGEST, Pose, Rigid, length, not_negative, vector};
+use super::pose::{LARGEST, Pose, Rigid, not_negative, positive, vector};
 use super::shape::{Shape, Solid};
 use crate::bytes::{Bytes, sum_of_bytes};
 use crate::{ColliderVelocity, MpmError};
@@ -175,7 +175,7 @@ impl Colliders {
     /// # Errors
     /// [`MpmError::Config`] if it is no number above 0.
     pub fn set_voxel_size(&mut self, voxel_size: f64) -> Result<(), MpmError> {
-        length("voxel_size", voxel_size).map_err(|_| MpmError::Config {
+        positive("voxel_size", voxel_size).map_err(|_| MpmError::Config {
             option: format!("voxel_size = {voxel_size}"),
             reason: "expected a number above 0, from 1e-30 to 1e30".into(),
         })?;
@@ -463,7 +463,7 @@ impl Colliders {
     pub fn set_contact_mass(&mut self, body: usize, mass: f64) -> Result<(), MpmError> {
         self.movable(body)?;
         if mass != 0.0 {
-            length("contact mass", mass).map_err(|reason| self.fault(body, reason))?;
+            positive("contact mass", mass).map_err(|reason| self.fault(body, reason))?;
         }
         self.bodies[body].contact_mass = mass;
         Ok(())

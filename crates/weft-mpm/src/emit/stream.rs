@@ -1,7 +1,7 @@
 //! Streams of particles, and where they end.
 
 use super::{Fill, Lattice, MAX_PARTICLES, sampler, whole};
-use crate::collider::{Pose, Rigid, length, vector};
+use crate::collider::{Pose, Rigid, positive, vector};
 use crate::{MpmError, Particles};
 
 /// How much an emitter gives.
@@ -56,7 +56,7 @@ impl Emitter {
             ("spacing", spacing),
             ("speed", speed),
         ] {
-            length(name, value).map_err(sampler)?;
+            positive(name, value).map_err(sampler)?;
         }
         if !(start.is_finite() && stop >= start) {
             return Err(sampler(format!(
@@ -188,15 +188,14 @@ pub enum Zone {
     },
 }
 
-/// Removes the particles that come into a part of space, and counts them.
+/// Removes the particles that come into a part of space.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KillZone {
     zone: Zone,
-    removed: u64,
 }
 
 impl KillZone {
-    /// A zone that has removed nothing yet.
+    /// A zone that removes what is in it.
     ///
     /// # Errors
     /// [`MpmError::Sampler`] for a box that is empty, a normal of length 0, or numbers that are
@@ -221,7 +220,7 @@ impl KillZone {
                 }
             }
         }
-        Ok(KillZone { zone, removed: 0 })
+        Ok(KillZone { zone })
     }
 
     /// Whether a point is in it; never if a coordinate is no number.
@@ -235,17 +234,10 @@ impl KillZone {
     }
 
     /// Removes all particles in it, active or not; the others keep their order: how many.
-    pub fn apply(&mut self, particles: &mut Particles) -> usize {
+    pub fn apply(&self, particles: &mut Particles) -> usize {
         if !particles.position.iter().any(|&x| self.contains(x)) {
             return 0;
         }
-        let removed = particles.retain(|p, i| !self.contains(p.position[i]));
-        self.removed += removed as u64;
-        removed
-    }
-
-    /// How many it has removed so far.
-    pub fn removed(&self) -> u64 {
-        self.removed
+        particles.retain(|p, i| !self.contains(p.position[i]))
     }
 }

@@ -446,7 +446,11 @@ fn issue_005_particle_rows_gimp() {
             for f in &scene.particles.elastic {
                 let error = (f[0][0] - 1.0 - dt as f32 * rate).abs() / (dt as f32 * rate);
                 // Samples of a cube have its velocity, but not its place.
-                let limit = if integration == Integration::Gimp { 0.1 } else { 1e-3 };
+                let limit = if integration == Integration::Gimp {
+                    0.1
+                } else {
+                    1e-3
+                };
                 assert!(error < limit, "{strain_basis:?} {integration:?}: {error}");
             }
         }
