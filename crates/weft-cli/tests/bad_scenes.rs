@@ -727,3 +727,33 @@ fn hostile_texts_are_errors() {
         let _ = parse(&GOOD[..end], &[], false);
     }
 }
+
+#[test]
+fn issue_005_refused() {
+    bad(
+        "shape = \"plane\"\nfriction = 0.5",
+        "shape = \"plane\"\nfriction = 0.5\nworld = 1",
+        &[
+            "a collider has a `world` only where worlds are separate",
+            "separate_worlds = true",
+        ],
+    );
+    bad_setting("mpm.grid_padding", "65", &["grid_padding", "64"]);
+    // An emitter alone gives a fixed grid nothing to begin with.
+    let text = r#"steps = 1
+dt = 0.01
+
+[mpm]
+grid_type = "fixed"
+
+[materials.sand]
+
+[[emitter]]
+position = [0, 0, 5]
+size = [0.1, 0.1]
+speed = 1
+per_cell = 2
+density = 1000
+"#;
+    one_fault(&faults(text, &[]), "fixed", &["no active particle"]);
+}

@@ -95,14 +95,13 @@ fn holds(name: &str) {
     scene.probes.push(Probe {
         name: Located {
             value: value.clone(),
-            at: at.clone(),
+            at,
         },
         quantity: Quantity {
             kind: QuantityKind::MomentumBalance,
             cloud: None,
             within: None,
             component: None,
-            at,
         },
     });
     let done = run(&scene);

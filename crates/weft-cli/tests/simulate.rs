@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
+use weft_cli::scene::Scene;
 
 /// A scene that runs in a moment, with everything that a checkpoint has to hold: coming and going
 /// particles, prescribed motion, bodies.
@@ -207,6 +208,7 @@ fn json_is_one_object_with_the_promised_keys() {
         "residual_l2",
         "residual_max",
         "particles_dropped",
+        "particles_dropped_most",
         "live_bytes",
         "pooled_bytes",
         "rss_mib",
@@ -460,4 +462,211 @@ fn zero_steps_are_a_result() {
     assert_eq!(json["steps"], 0);
     assert!(json["step_seconds_median"].is_null());
     assert!(run.out("out/a_000000.vtp").exists());
+}
+
+/// Water at rest between walls without friction, with options as they are.
+const WATER: &str = r#"steps = 5
+dt = 0.01
+
+[mpm]
+voxel_size = 0.1
+tolerance = 1e-6
+max_iterations = 1000
+gravity = [0, 0, -10]
+
+[materials.water]
+friction = 0
+
+[[particles]]
+shape = "box"
+layout = "middles"
+lower = [0, 0, 0]
+upper = [0.4, 0.4, 0.4]
+per_cell = 2
+density = 1000
+
+[[collider]]
+shape = "plane"
+friction = 0
+
+[[collider]]
+shape = "plane"
+normal = [1, 0, 0]
+friction = 0
+
+[[collider]]
+shape = "plane"
+position = [0.4, 0, 0]
+normal = [-1, 0, 0]
+friction = 0
+
+[[collider]]
+shape = "plane"
+normal = [0, 1, 0]
+friction = 0
+
+[[collider]]
+shape = "plane"
+position = [0, 0.4, 0]
+normal = [0, -1, 0]
+friction = 0
+
+[[probe]]
+name = "mean"
+quantity = "PROBED"
+"#;
+
+#[test]
+fn issue_005_pressure_of_default_options() {
+    let text = WATER.replace("PROBED", "pressure");
+    let json = Run::new(&text).json("out", &[]);
+    // ρ g times half the depth.
+    let pressure = json["reports"]["mean"].as_f64().unwrap();
+    assert!((pressure / 2000.0 - 1.0).abs() < 0.1, "{pressure}");
+}
+
+#[test]
+fn issue_005_who_asks_for_stress() {
+    let shows = |end: &str| {
+        let text = WATER.replace("PROBED", "energy") + end;
+        let scene = Scene::parse(Path::new("a.toml"), &text, &[], false);
+        scene.unwrap_or_else(|e| panic!("{e}")).shows_stress()
+    };
+    for no in [
+        "",
+        "[output]\nframes = 1",
+        "[output]\nfields = [\"stress\"]",
+        "[output]\npicture = true",
+    ] {
+        assert!(!shows(no), "{no}");
+    }
+    for yes in [
+        "[[check]]\nquantity = \"pressure\"\nat_least = 0",
+        "[output]\nframes = 1\nfields = [\"velocity\", \"stress\"]",
+        "[output]\nframes = 1\nfields = [\"pressure\"]",
+        "[output]\nframes = 1\nfields = [\"plastic_volume\"]",
+        "[output]\ngrid = 1",
+        "[output]\npicture = { color = \"pressure\" }",
+        "[output]\npicture = { color = \"plastic_volume\" }",
+    ] {
+        assert!(shows(yes), "{yes}");
+    }
+}
+
+/// A wall that sweeps dust along has it on its surface at the end of each step.
+#[test]
+fn issue_005_moving_wall() {
+    for (mode, dt) in [("forward", 0.01), ("backward", 0.01), ("forward", 0.03)] {
+        let steps = (0.6 / dt) as usize;
+        let text = format!(
+            r#"steps = {steps}
+dt = {dt}
+project_outside = true
+
+[mpm]
+voxel_size = 0.1
+air_drag = 0
+gravity = [0, 0, 0]
+collider_velocity_mode = "{mode}"
+
+[materials.dust]
+friction = 0
+yield_pressure = 0
+
+[[particles]]
+shape = "box"
+layout = "middles"
+lower = [0, 0, 0]
+upper = [0.2, 0.4, 0.4]
+per_cell = 2
+density = 1000
+
+[[collider]]
+name = "wall"
+shape = "plane"
+normal = [1, 0, 0]
+position = [-0.3, 0, 0]
+body = "kinematic"
+velocity = [5, 0, 0]
+friction = 0
+
+[[probe]]
+name = "dust"
+quantity = "min"
+along = [1, 0, 0]
+
+[[probe]]
+name = "wall"
+quantity = "position"
+collider = "wall"
+component = "x"
+"#
+        );
+        let json = Run::new(&text).json("out", &[]);
+        let value = |name: &str| json["reports"][name].as_f64().unwrap();
+        let (dust, wall) = (value("dust"), value("wall"));
+        assert!((wall - 2.7).abs() < 1e-9);
+        // Between the threshold and a few hundredths of a cell; the wall goes a half a step.
+        let gap = dust - wall;
+        assert!(-0.0011 < gap && gap < 0.005, "{mode} {dt}: {gap}");
+    }
+}
+
+/// Free bodies fall by the gravity of their world.
+#[test]
+fn issue_005_gravity_of_worlds() {
+    let body = |name: &str, world: u32| {
+        format!(
+            r#"
+[[collider]]
+name = "{name}"
+shape = "sphere"
+radius = 0.1
+position = [5, 5, 5]
+body = "dynamic"
+mass = 1
+world = {world}
+
+[[probe]]
+name = "{name}"
+quantity = "velocity"
+collider = "{name}"
+"#
+        )
+    };
+    let text = format!(
+        r#"steps = 10
+dt = 0.01
+
+[mpm]
+voxel_size = 0.1
+separate_worlds = true
+gravity = [[0, 0, -10], [2, 0, 1]]
+
+[materials.sand]
+
+[[particles]]
+shape = "box"
+lower = [0, 0, 0]
+upper = [0.3, 0.3, 0.3]
+per_cell = 2
+density = 1000
+worlds = 2
+
+[[probe]]
+name = "balance"
+quantity = "momentum_balance"
+{}{}"#,
+        body("first", 0),
+        body("second", 1)
+    );
+    let json = Run::new(&text).json("out", &[]);
+    for (name, wanted) in [("first", [0.0, 0.0, -1.0]), ("second", [0.2, 0.0, 0.1])] {
+        for d in 0..3 {
+            let found = json["reports"][name][d].as_f64().unwrap();
+            assert!((found - wanted[d]).abs() < 1e-9, "{name}: {found}");
+        }
+    }
+    let balance = json["reports"]["balance"].as_f64().unwrap();
+    assert!(balance < 1e-4, "{balance}");
 }

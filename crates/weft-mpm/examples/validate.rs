@@ -18,8 +18,8 @@ const DENSITY: f64 = 1000.0;
 const FRICTION: f32 = 0.6;
 /// Below this packing a cell closes without pressure: sand that was thrown apart falls together.
 const CRITICAL: f32 = 0.9;
-/// Walls stand back from the nodes by this part of a cell: cells along them count as free, and
-/// contact, which reaches a quarter of a cell, still holds the nodes.
+/// Walls stand back from the nodes by this part of a cell, the faces of a slice by half of it, so
+/// that nodes on both meet the faces; contact, which reaches a quarter of a cell, still holds them.
 const BACK: f64 = 0.02;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -637,9 +637,11 @@ fn beverloo(power: f64, c_known: [f64; 2], rows: &[(f64, [f64; 5])]) {
     let (x, y) = (mean(&|p| p.0), mean(&|p| p.1));
     let slope = mean(&|p| (p.0 - x) * (p.1 - y)) / mean(&|p| (p.0 - x).powi(2));
     let c = slope.powf(power) / G.sqrt();
+    let lost = x - y / slope;
+    let sign = if lost < 0.0 { '+' } else { '-' };
     println!(
-        "\nrate = {c:.2} ρ √g (D - {:.2} cells)^{power}\n",
-        x - y / slope
+        "\nrate = {c:.2} ρ √g (D {sign} {:.2} cells)^{power}\n",
+        lost.abs()
     );
     verdict(
         &format!("constant ±5 % (worst ±{worst:.1} %)"),

@@ -1,6 +1,6 @@
 //! Particles sorted by cell: the quadrature points of a step.
 
-use crate::bytes::{Bytes, sum_of_bytes};
+use crate::bytes::bytes_of;
 use crate::grid::{Cells, INSET, NONE, world_of};
 use crate::{ACTIVE, Integration, MpmError, Particles};
 use rayon::prelude::*;
@@ -32,7 +32,7 @@ pub(crate) struct Bins {
     /// Samples of each particle, in its order: `most` places each, the unused ones last.
     pub found: Vec<Found>,
     /// Number of the sample in each place, [`NONE`] in those unused.
-    number: Vec<u32>,
+    pub number: Vec<u32>,
     /// Place of each sample.
     order: Vec<u32>,
     /// Next sample of each cell for each part of the particles: `[part * cells + cell]`.
@@ -41,27 +41,9 @@ pub(crate) struct Bins {
     tallies: Vec<[usize; 2]>,
 }
 
-impl Bytes for Bins {
-    fn bytes(&self) -> usize {
-        let Self {
-            first,
-            particle,
-            xi,
-            weight,
-            cell,
-            found,
-            number,
-            order,
-            cursors,
-            tallies,
-            most: _,
-            binned: _,
-            dropped: _,
-        } = self;
-        sum_of_bytes!(
-            first, particle, xi, weight, cell, found, number, order, cursors, tallies
-        )
-    }
+bytes_of! {
+    Bins: first, particle, xi, weight, cell, found, number, order, cursors, tallies
+    without most, binned, dropped
 }
 
 /// A sample of a particle.
@@ -268,7 +250,8 @@ impl Bins {
 
 /// Spreads a cube of half edge `r` over the cells that its corners lie in. The share of a corner
 /// is its distance to the nearest face of its cell; corners of one cell count together, and the
-/// sample is at the point of the cell closest to the centre.
+/// sample is at the point of the cell closest to the centre. A cube whose corners all lie on faces
+/// counts at its centre.
 fn spread(
     x: [f64; 3],
     r: f64,
@@ -306,6 +289,12 @@ fn spread(
             share,
         };
         used += 1;
+    }
+    if used == 0
+        && let Some((cell, xi)) = find(x)
+    {
+        let share = 1.0;
+        found[0] = Found { cell, xi, share };
     }
     for sample in &mut found[..used] {
         sample.share /= total;
@@ -443,5 +432,24 @@ mod tests {
         let mut bins = Bins::default();
         bins.fill(&particles, &cells, Integration::Pic, 1).unwrap();
         assert_eq!((bins.binned, bins.dropped, cells.count()), (1, 2, 1));
+    }
+
+    #[test]
+    fn issue_005_gimp_aligned() {
+        // Cubes that fill their cells: every corner lies on faces.
+        let mut particles = Particles::new();
+        for i in -3..3 {
+            particles.push([0.1 * f64::from(i), 0.3, -0.2], 1.0, 0.05);
+        }
+        let mut cells = Cells::new(&Config::default(), 1).unwrap();
+        cells.rebuild(&particles).unwrap();
+        let mut bins = Bins::default();
+        bins.fill(&particles, &cells, Integration::Gimp, 1).unwrap();
+        assert_eq!((bins.binned, bins.dropped), (6, 0));
+        assert_eq!(bins.cell.len(), 6);
+        for s in 0..6 {
+            assert!((bins.weight[s] - 1.0).abs() < 1e-5);
+            assert!(bins.xi[s].iter().all(|x| (x - 0.5).abs() < 1e-5));
+        }
     }
 }

@@ -71,3 +71,16 @@ macro_rules! sum_of_bytes {
     };
 }
 pub(crate) use sum_of_bytes;
+
+/// Makes a struct [`Bytes`] by its fields: those that own arrays, and those without.
+macro_rules! bytes_of {
+    ($type:ty: $($own:ident),* $(without $($other:ident),*)?) => {
+        impl $crate::bytes::Bytes for $type {
+            fn bytes(&self) -> usize {
+                let Self { $($own,)* $($($other: _,)*)? } = self;
+                $crate::bytes::sum_of_bytes!($($own),*)
+            }
+        }
+    };
+}
+pub(crate) use bytes_of;

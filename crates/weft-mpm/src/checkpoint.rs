@@ -33,8 +33,8 @@ impl Solver {
     /// Takes over what [`save`](Self::save) gave.
     ///
     /// # Errors
-    /// [`MpmError::Saved`] if the bytes are damaged or from a solver of other options or another
-    /// number of worlds; [`MpmError::Grid`] for cells out of range. Nothing has changed then.
+    /// [`MpmError::Saved`] if the bytes are damaged or from a solver with another cell size, kind
+    /// of grid, bases, first guess or number of worlds (other options may differ); [`MpmError::Grid`] for cells out of range. Nothing has changed then.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), MpmError> {
         let mut from = Reader { bytes, at: 0 };
         if from.take(8)? != MAGIC {

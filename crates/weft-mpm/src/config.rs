@@ -1,6 +1,7 @@
 //! Options of the solver.
 
 use crate::MpmError;
+use crate::collider::Colliders;
 
 /// How cells are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -79,16 +80,16 @@ pub enum ColliderBasis {
 /// Where the first guess of stress comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum WarmStart {
-    /// Zero.
+    /// Zero, for contact too.
     None,
     /// `Particles` for P1d and Q1d, else `Grid`.
     #[default]
     Auto,
-    /// Stress of the particles.
+    /// Stress of the particles. Strain by particles takes this for all but `None`.
     Particles,
-    /// The last step's stress field at the new nodes.
+    /// The last step's stress at the same cells (for Q1 nodes), 0 at others.
     Grid,
-    /// The last step's stress field made continuous.
+    /// The last step's stress at the same vertices, as means over the material around.
     Smoothed,
 }
 
@@ -159,7 +160,7 @@ pub struct Config {
     pub collider_velocity: ColliderVelocity,
     /// How cells are made.
     pub grid: GridKind,
-    /// Rings of cells around those with particles.
+    /// Rings of cells around those with particles, at most [`MAX_PADDING`](Self::MAX_PADDING).
     pub grid_padding: usize,
     /// Most cells; 0: no limit.
     pub max_active_cell_count: usize,
@@ -225,6 +226,9 @@ fn fault(option: impl Into<String>, reason: impl Into<String>) -> MpmError {
 }
 
 impl Config {
+    /// Most rings of cells.
+    pub const MAX_PADDING: usize = 64;
+
     /// Checks every option; `colliders` says whether there are any.
     ///
     /// # Errors
@@ -264,6 +268,12 @@ impl Config {
             let option = format!("critical_fraction = {}", self.critical_fraction);
             return Err(fault(option, "expected a number from 0 to 1"));
         }
+        if self.grid_padding > Config::MAX_PADDING {
+            return Err(fault(
+                format!("grid_padding = {}", self.grid_padding),
+                format!("expected at most {}", Config::MAX_PADDING),
+            ));
+        }
         if self.check_every == 0 {
             return Err(fault("check_every = 0", "expected at least 1"));
         }
@@ -286,29 +296,53 @@ impl Config {
                 return Err(fault(option, "expected at least one particle a cell"));
             }
         }
+        let by_particles = matches!(self.collider_basis, ColliderBasis::Particle(_));
+        if colliders && by_particles && self.critical_fraction > 0.0 {
+            return Err(fault(
+                format!("critical_fraction = {}", self.critical_fraction),
+                "needs colliders sampled at the vertices; expected collider_basis Q1, S2 or S3, or 0",
+            ));
+        }
         let Some(last) = self.solver.last() else {
             return Err(fault("solver = []", "expected at least one solver"));
         };
-        if let Stage::Linear(kind) = last {
-            if self.solver.len() > 1 {
-                return Err(fault(
-                    format!("solver ends with {kind:?}"),
-                    "a linear solver can only be the first guess in a chain, or stand alone",
-                ));
-            }
-            if colliders {
-                return Err(fault(
-                    format!("solver = {kind:?}"),
-                    "a linear solver knows no contact; put gs after it, or remove the colliders",
-                ));
-            }
+        if let (Stage::Linear(kind), true) = (last, self.solver.len() > 1) {
+            return Err(fault(
+                format!("solver ends with {kind:?}"),
+                "a linear solver can only be the first guess in a chain, or stand alone",
+            ));
         }
-        Ok(())
+        self.check_linear(colliders)
     }
 
-    /// Gravity of a world.
-    pub(crate) fn gravity_of(&self, world: usize) -> [f32; 3] {
-        // Proven: checked to be non-empty.
-        self.gravity[world.min(self.gravity.len() - 1)]
+    /// Refuses colliders with a linear solver alone.
+    pub(crate) fn check_linear(&self, colliders: bool) -> Result<(), MpmError> {
+        match self.solver.last() {
+            Some(Stage::Linear(kind)) if colliders => Err(fault(
+                format!("solver = {kind:?}"),
+                "a linear solver knows no contact; put gs after it, or remove the colliders",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses colliders that were made for cells of another size.
+    pub(crate) fn check_size(&self, colliders: &Colliders) -> Result<(), MpmError> {
+        match colliders.voxel_size() {
+            size if size == self.voxel_size => Ok(()),
+            size => Err(fault(
+                format!("voxel_size = {}", self.voxel_size),
+                format!("the colliders are for cells of {size} m; expected the same size"),
+            )),
+        }
+    }
+
+    /// Gravity of a world, m/s²; the last entry serves all further ones.
+    pub fn gravity_of(&self, world: usize) -> [f32; 3] {
+        let last = self.gravity.len().saturating_sub(1);
+        self.gravity
+            .get(world.min(last))
+            .copied()
+            .unwrap_or_default()
     }
 }

@@ -11,7 +11,7 @@ mod stream;
 
 use weft::geometry::{Geometry, Mesh, Surface};
 
-use crate::collider::{HeightField, Pose, length, not_negative, vector};
+use crate::collider::{HeightField, Pose, not_negative, positive, vector};
 use crate::{MpmError, Particles};
 use random::symmetric;
 
@@ -70,7 +70,7 @@ impl Lattice {
     fn new(lower: [f64; 3], counts: [usize; 3], spacing: [f64; 3]) -> Result<Lattice, MpmError> {
         vector("lower corner", lower).map_err(sampler)?;
         for s in spacing {
-            length("spacing", s).map_err(sampler)?;
+            positive("spacing", s).map_err(sampler)?;
         }
         let points = counts.iter().map(|&n| n as f64).product::<f64>();
         if points > MAX_PARTICLES as f64 {
@@ -88,7 +88,7 @@ impl Lattice {
 
     /// Cells of edge `spacing` that cover a box, about its centre; points in their middles.
     fn covering(lower: [f64; 3], upper: [f64; 3], spacing: f64) -> Result<Lattice, MpmError> {
-        length("spacing", spacing).map_err(sampler)?;
+        positive("spacing", spacing).map_err(sampler)?;
         vector("lower corner", lower).map_err(sampler)?;
         vector("upper corner", upper).map_err(sampler)?;
         let counts = std::array::from_fn(|d| whole((upper[d] - lower[d]) / spacing).max(1));
@@ -128,7 +128,7 @@ impl Fill {
         within("density", self.density, 1e30)?;
         within("jitter", self.jitter, 1.0)?;
         vector("velocity", self.velocity.map(f64::from)).map_err(sampler)?;
-        length("plastic_volume", f64::from(self.plastic_volume)).map_err(sampler)?;
+        positive("plastic_volume", f64::from(self.plastic_volume)).map_err(sampler)?;
         Ok(())
     }
 
@@ -224,12 +224,12 @@ impl Fill {
         upper: [f64; 3],
         spacing: f64,
     ) -> Result<Particles, MpmError> {
-        length("spacing", spacing).map_err(sampler)?;
+        positive("spacing", spacing).map_err(sampler)?;
         let mut counts = [0; 3];
         let mut steps = [0.0; 3];
         for d in 0..3 {
             let edge = upper[d] - lower[d];
-            length("edge of the box", edge).map_err(sampler)?;
+            positive("edge of the box", edge).map_err(sampler)?;
             let intervals = whole(edge / spacing).max(1);
             counts[d] = intervals.saturating_add(1);
             steps[d] = edge / intervals as f64;
@@ -262,7 +262,7 @@ impl Fill {
         radius: f64,
         spacing: f64,
     ) -> Result<Particles, MpmError> {
-        length("radius", radius).map_err(sampler)?;
+        positive("radius", radius).map_err(sampler)?;
         let lower = center.map(|c| c - radius);
         let upper = center.map(|c| c + radius);
         self.region(lower, upper, spacing, |x| {
@@ -284,12 +284,12 @@ impl Fill {
         height: f64,
         spacing: f64,
     ) -> Result<Particles, MpmError> {
-        length("height of the cone", height).map_err(sampler)?;
+        positive("height of the cone", height).map_err(sampler)?;
         for r in [lower, upper] {
             not_negative("radius of the cone", r).map_err(sampler)?;
         }
         let widest = lower.max(upper);
-        length("larger radius of the cone", widest).map_err(sampler)?;
+        positive("larger radius of the cone", widest).map_err(sampler)?;
         let [x, y, z] = base;
         let from = [x - widest, y - widest, z];
         let to = [x + widest, y + widest, z + height];
@@ -338,8 +338,8 @@ impl Fill {
     ) -> Result<Particles, MpmError> {
         field.check().map_err(sampler)?;
         let pose = pose.checked().map_err(sampler)?;
-        length("spacing", spacing).map_err(sampler)?;
-        length("thickness of the layer", top - bottom).map_err(sampler)?;
+        positive("spacing", spacing).map_err(sampler)?;
+        positive("thickness of the layer", top - bottom).map_err(sampler)?;
         let [width, depth] = field.size();
         let edges = [width, depth, top - bottom];
         let counts = edges.map(|e| whole(e / spacing).max(1));

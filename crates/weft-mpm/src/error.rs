@@ -64,7 +64,7 @@ pub enum MpmError {
         /// What is wrong and what would be accepted.
         reason: String,
     },
-    /// A time step that is not a positive finite number, or negative.
+    /// A time step that is negative or not finite, or 0 where bodies are to move.
     #[error("time step {dt} s; expected a finite number above 0")]
     TimeStep {
         /// The step asked for.
@@ -100,6 +100,19 @@ pub enum MpmError {
         needed: usize,
         /// The capacity.
         capacity: usize,
+    },
+    /// More cells than whole numbers of 32 bits can count.
+    #[error(
+        "{cells} cells with {each} nodes each; expected at most {limit} together: larger cells, or \
+         particles closer together"
+    )]
+    TooManyCells {
+        /// Cells.
+        cells: usize,
+        /// Nodes, or strains, of each.
+        each: usize,
+        /// Most nodes of all cells.
+        limit: usize,
     },
     /// An emitter or sampler that cannot be used.
     #[error("sampler: {0}")]

@@ -83,11 +83,11 @@ fn limited(f: Mat, [low, high]: [f64; 2]) -> Mat3 {
         x.map(|c| c / length)
     };
     for (n, &i) in order.iter().enumerate() {
-        let known: Vec<[f64; 3]> = order[..n].iter().map(|&k| u[k]).collect();
+        let known = u;
         let rest = |mut x: [f64; 3]| {
-            for k in &known {
-                let along = dot(x, *k);
-                x = [0, 1, 2].map(|d| x[d] - along * k[d]);
+            for &k in &order[..n] {
+                let along = dot(x, known[k]);
+                x = [0, 1, 2].map(|d| x[d] - along * known[k][d]);
             }
             x
         };

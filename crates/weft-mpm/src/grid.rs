@@ -3,7 +3,7 @@
 //! Cells are those of a [`VoxelGrid`]. A set of nodes is the voxel grid of the lattice points that
 //! the cells' stencils reach, so it is numbered along the same curve and rebuilt in place.
 
-use crate::bytes::{Bytes, Room, sum_of_bytes};
+use crate::bytes::{Room, bytes_of};
 use crate::{Config, GridKind, MpmError, Particles};
 use rayon::prelude::*;
 use weft::geometry::{VoxelCapacity, VoxelGrid, VoxelMap};
@@ -38,31 +38,15 @@ pub(crate) struct Cells {
     pub coordinates: Vec<[i32; 3]>,
     /// World of each cell; empty if they are not separate.
     pub world: Vec<u32>,
+    padded_world: Vec<u32>,
     /// What the cells of each world were moved by.
     pub shifts: Vec<[i32; 3]>,
     pub size: f64,
 }
 
-impl Bytes for Cells {
-    fn bytes(&self) -> usize {
-        let Self {
-            rooms,
-            points,
-            mask,
-            coordinates,
-            world,
-            shifts,
-            occupied: _,
-            padded: _,
-            fixed: _,
-            map: _,
-            worlds: _,
-            padding: _,
-            capacity: _,
-            size: _,
-        } = self;
-        sum_of_bytes!(rooms, points, mask, coordinates, world, shifts)
-    }
+bytes_of! {
+    Cells: rooms, points, mask, coordinates, world, padded_world, shifts
+    without occupied, padded, fixed, map, worlds, padding, capacity, size
 }
 
 impl Cells {
@@ -85,6 +69,7 @@ impl Cells {
             mask: Vec::new(),
             coordinates: Vec::new(),
             world: Vec::new(),
+            padded_world: Vec::new(),
             shifts: vec![[0; 3]],
             size: config.voxel_size,
         })
@@ -94,7 +79,12 @@ impl Cells {
     pub fn fix(&mut self, particles: &Particles) -> Result<(), MpmError> {
         self.mask(particles);
         if !self.mask.contains(&true) {
-            return Ok(());
+            return Err(MpmError::Config {
+                option: "grid = Fixed".into(),
+                reason: "there is no active particle to make the grid around; expected one, or \
+                         a sparse or dense grid"
+                    .into(),
+            });
         }
         let grid = self.around(particles)?;
         let grid = grid.dilated(self.padding)?;
@@ -167,8 +157,7 @@ impl Cells {
         let (grid, _) = if self.worlds > 1 {
             let worlds = &particles.world;
             // Both worlds are padded.
-            let padding = self.padding.min(1 << 19) as i32;
-            let guard = GUARD + 2 * padding;
+            let guard = GUARD + 2 * self.padding as i32;
             VoxelGrid::from_environment_points(points, mask, worlds, self.worlds, guard, self.map)?
         } else {
             VoxelGrid::from_points(points, mask, self.map)?
@@ -240,48 +229,53 @@ impl Cells {
         self.shifts.clear();
         self.shifts.extend_from_slice(cells.environment_offsets());
         self.world.clear();
-        if self.padding == 0 {
-            self.coordinates.clear();
-            self.coordinates.extend_from_slice(cells.all_coordinates());
-            if self.worlds > 1 {
-                let world = |c| cells.environment_of(c) as u32;
-                self.world.extend((0..cells.cell_count()).map(world));
-            }
-            return Ok(true);
+        self.coordinates.clear();
+        self.coordinates.extend_from_slice(cells.all_coordinates());
+        if self.worlds > 1 {
+            let world = |c| cells.environment_of(c) as u32;
+            self.world.extend((0..cells.cell_count()).map(world));
         }
+        if self.padding > 0 {
+            let padded = (0..3).try_for_each(|axis| self.pad(axis));
+            padded.inspect_err(|_| self.coordinates.clear())?;
+        }
+        Ok(true)
+    }
+
+    /// Adds the padding along one axis.
+    fn pad(&mut self, axis: usize) -> Result<(), MpmError> {
         let p = self.padding as i32;
         self.points.clear();
-        for c in cells.all_coordinates() {
-            for i in -p..=p {
-                for j in -p..=p {
-                    for k in -p..=p {
-                        let at = [c[0] + i, c[1] + j, c[2] + k];
-                        self.points.push(at.map(|x| f64::from(x) + 0.5));
-                    }
-                }
+        for &cell in &self.coordinates {
+            for step in -p..=p {
+                let mut at = cell;
+                at[axis] += step;
+                self.points.push(at.map(|x| f64::from(x) + 0.5));
             }
         }
         renew(&mut self.padded, &mut self.rooms[1], &self.points)?;
         // Proven: made or rebuilt above.
         let Some(padded) = &self.padded else {
-            return Ok(true);
+            return Ok(());
         };
         let all = padded.cells();
+        if self.worlds > 1 {
+            // Each world's padding is its own: others are further away.
+            self.padded_world.resize(all.cell_count(), 0);
+            let points = self.points.chunks_exact(2 * self.padding + 1);
+            for (points, &world) in points.zip(&self.world) {
+                for found in points
+                    .iter()
+                    .filter_map(|x| all.find(x.map(|x| x.floor() as i32)))
+                {
+                    self.padded_world[found] = world;
+                }
+            }
+            std::mem::swap(&mut self.world, &mut self.padded_world);
+        }
         self.coordinates.clear();
         self.coordinates.extend_from_slice(all.all_coordinates());
-        if self.worlds > 1 {
-            // The nearest cell with particles is within the padding, other worlds beyond it.
-            let world = |c: &[i32; 3]| {
-                let near = (-p..=p).flat_map(|i| {
-                    (-p..=p)
-                        .flat_map(move |j| (-p..=p).map(move |k| [c[0] + i, c[1] + j, c[2] + k]))
-                });
-                let found = near.filter_map(|n| cells.find(n)).next();
-                found.map_or(0, |f| cells.environment_of(f) as u32)
-            };
-            self.world.extend(all.all_coordinates().iter().map(world));
-        }
-        Ok(true)
+        Ok(())
     }
 
     pub fn count(&self) -> usize {
@@ -408,29 +402,22 @@ pub(crate) struct Remembered {
     shifts: Vec<Option<[i32; 3]>>,
 }
 
-impl Bytes for Remembered {
-    fn bytes(&self) -> usize {
-        let Self {
-            room,
-            points,
-            shifts,
-            grid: _,
-            empty: _,
-        } = self;
-        sum_of_bytes!(room, points, shifts)
-    }
+bytes_of! {
+    Remembered: room, points, shifts
+    without grid, empty
 }
 
 impl Remembered {
     /// Remembers points; their numbers are those in the list, which is in the order of a voxel grid.
     pub fn keep(&mut self, coordinates: &[[i32; 3]], shifts: &[[i32; 3]]) -> Result<(), MpmError> {
-        self.points.clear();
-        self.points
-            .extend(coordinates.iter().map(|c| c.map(|x| f64::from(x) + 0.5)));
         self.shifts.clear();
         self.shifts.extend(shifts.iter().map(|&s| Some(s)));
         self.empty = coordinates.is_empty();
-        if !self.empty {
+        let same = |grid: &VoxelGrid| grid.cells().all_coordinates() == coordinates;
+        if !self.empty && !self.grid.as_ref().is_some_and(same) {
+            self.points.clear();
+            self.points
+                .extend(coordinates.iter().map(|c| c.map(|x| f64::from(x) + 0.5)));
             renew(&mut self.grid, &mut self.room, &self.points)?;
         }
         Ok(())
@@ -511,21 +498,9 @@ pub(crate) struct NodeSet {
     pub around: Vec<u32>,
 }
 
-impl Bytes for NodeSet {
-    fn bytes(&self) -> usize {
-        let Self {
-            stencil,
-            room,
-            points,
-            coordinates,
-            of_cell,
-            first,
-            around,
-            grid: _,
-            factor: _,
-        } = self;
-        sum_of_bytes!(stencil, room, points, coordinates, of_cell, first, around)
-    }
+bytes_of! {
+    NodeSet: stencil, room, points, coordinates, of_cell, first, around
+    without grid, factor
 }
 
 impl NodeSet {
@@ -580,6 +555,7 @@ impl NodeSet {
     /// The nodes of these cells.
     pub fn rebuild(&mut self, cells: &[[i32; 3]]) -> Result<(), MpmError> {
         let (slots, factor) = (self.stencil.len(), self.factor);
+        check_count(cells.len(), slots)?;
         self.of_cell.resize(cells.len() * slots, 0);
         self.coordinates.clear();
         self.first.clear();
@@ -632,6 +608,22 @@ impl NodeSet {
     }
 }
 
+/// Most nodes (or strains) of all cells: their places are numbers of 32 bits, with some to spare
+/// for lanes out of use.
+const MOST_PLACES: usize = 1 << 31;
+
+/// Refuses more cells with `each` nodes than can be counted.
+pub(crate) fn check_count(cells: usize, each: usize) -> Result<(), MpmError> {
+    match cells.checked_mul(each) {
+        Some(0..=MOST_PLACES) => Ok(()),
+        _ => Err(MpmError::TooManyCells {
+            cells,
+            each,
+            limit: MOST_PLACES,
+        }),
+    }
+}
+
 /// For each of `count` values the places in `list` where it stands, ascending.
 fn invert(list: &[u32], count: usize, first: &mut Vec<u32>, places: &mut Vec<u32>) {
     first.clear();
@@ -665,4 +657,68 @@ fn cube(range: std::ops::Range<i32>) -> Vec<[i32; 3]> {
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn issue_005_padding() {
+        for (worlds, padding) in [(1, 0), (1, 1), (1, 4), (3, 1), (3, 3)] {
+            let config = Config {
+                grid_padding: padding,
+                separate_worlds: worlds > 1,
+                ..Config::default()
+            };
+            let mut particles = Particles::new();
+            let mut seed = 5u64;
+            for i in 0..60 {
+                let x = [0; 3].map(|_| {
+                    seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1);
+                    (seed >> 33) as f64 / (1u64 << 31) as f64
+                });
+                particles.push(x, 1.0, 0.01);
+                particles.world[i] = (i % worlds) as u32;
+            }
+            let mut cells = Cells::new(&config, worlds).unwrap();
+            for step in 0..3 {
+                particles
+                    .position
+                    .iter_mut()
+                    .for_each(|x| x[1] += 0.07 * f64::from(step));
+                cells.rebuild(&particles).unwrap();
+                let p = padding as i32;
+                let mut wanted = BTreeSet::new();
+                for (x, &w) in particles.position.iter().zip(&particles.world) {
+                    let own = x.map(|x| (x / 0.1 + 0.5).floor() as i32);
+                    for step in cube(-p..p + 1) {
+                        wanted.insert((w, [0, 1, 2].map(|d| own[d] + step[d])));
+                    }
+                }
+                let found: BTreeSet<_> = (0..cells.count())
+                    .map(|c| {
+                        let w = cells.world_of(c);
+                        let at = [0, 1, 2].map(|d| cells.coordinates[c][d] - cells.shifts[w][d]);
+                        (w as u32, at)
+                    })
+                    .collect();
+                assert_eq!(found.len(), cells.count());
+                assert!(found == wanted, "{worlds} worlds, {padding} rings");
+            }
+        }
+    }
+
+    #[test]
+    fn issue_005_many_cells() {
+        assert_eq!(check_count(1 << 25, 64), Ok(()));
+        for (cells, each) in [((1 << 25) + 1, 64), (usize::MAX, 8)] {
+            let limit = MOST_PLACES;
+            assert_eq!(
+                check_count(cells, each),
+                Err(MpmError::TooManyCells { cells, each, limit })
+            );
+        }
+    }
 }

@@ -1,18 +1,20 @@
 //! Particles to grid: mass and momentum, and averages of what particles carry.
 
 use crate::bins::Bins;
-use crate::bytes::{Bytes, sum_of_bytes};
+use crate::bytes::bytes_of;
 use crate::config::VelocityBasis;
-use crate::grid::{Cells, NodeSet};
+use crate::grid::{Cells, INSET, NodeSet};
 use crate::shape::{Group, places, shapes};
 use crate::solve::Node;
 use crate::{Config, PROXY, Particles, Transfer};
 use fearless_simd::{Level, Simd, dispatch, f32x8, prelude::*};
 use rayon::prelude::*;
 
-/// Weight of kinematic particles from which on they prescribe a node's velocity. It is above what
-/// rounding gives the far nodes of a cell for a particle on its face.
+/// Weight of kinematic particles from which on they prescribe a node's velocity.
 const PRESCRIBES: f32 = 1e-6;
+/// Kinematic particles this close to a face of their cell are on it, and give its far nodes
+/// nothing.
+const ON_FACE: f32 = 10.0 * INSET;
 /// Cells that a task works on at least.
 const GRAIN: usize = 64;
 
@@ -25,11 +27,8 @@ pub(crate) struct Sums {
     pub of_node: Vec<[f32; 4]>,
 }
 
-impl Bytes for Sums {
-    fn bytes(&self) -> usize {
-        let Self { of_cell, of_node } = self;
-        sum_of_bytes!(of_cell, of_node)
-    }
+bytes_of! {
+    Sums: of_cell, of_node
 }
 
 /// Four quantities of a particle, and the slopes of the last three in reference coordinates:
@@ -43,6 +42,12 @@ struct Parts {
 trait Carried: Sync {
     /// Whether slopes are not all 0.
     const SLOPES: bool;
+
+    /// Where a sample at `xi` counts.
+    #[inline(always)]
+    fn place(&self, xi: [f32; 3]) -> [f32; 3] {
+        xi
+    }
 
     fn of(&self, particle: usize, xi: [f32; 3], weight: f32) -> Option<Parts>;
 }
@@ -107,7 +112,7 @@ fn cell_sums<S: Simd, const G: usize, C: Carried>(
         // Σ N slope of the eight vertices; their places are the same for all particles.
         let mut slopes = [[splat(0.0); 3]; 3];
         for sample in bins.of(first + c) {
-            let xi = bins.xi[sample];
+            let xi = carried.place(bins.xi[sample]);
             let particle = bins.particle[sample] as usize;
             let Some(parts) = carried.of(particle, xi, bins.weight[sample]) else {
                 continue;
@@ -148,7 +153,7 @@ fn cell_sums<S: Simd, const G: usize, C: Carried>(
     }
 }
 
-struct Momentum<'a, const APIC: bool> {
+struct Momentum<'a> {
     particles: &'a Particles,
     config: &'a Config,
     /// Kinematic particles, with density 1, or those with mass.
@@ -161,29 +166,45 @@ struct Momentum<'a, const APIC: bool> {
     h: f32,
 }
 
-impl<const APIC: bool> Carried for Momentum<'_, APIC> {
+/// Momentum with the velocity gradient, or without.
+struct Transferred<'a, const APIC: bool>(&'a Momentum<'a>);
+
+impl<const APIC: bool> Carried for Transferred<'_, APIC> {
     const SLOPES: bool = APIC;
 
     #[inline(always)]
+    fn place(&self, xi: [f32; 3]) -> [f32; 3] {
+        if !self.0.kinematic {
+            return xi;
+        }
+        xi.map(|x| match x {
+            ..=ON_FACE => 0.0,
+            x if x >= 1.0 - ON_FACE => 1.0,
+            x => x,
+        })
+    }
+
+    #[inline(always)]
     fn of(&self, p: usize, xi: [f32; 3], weight: f32) -> Option<Parts> {
-        let particles = self.particles;
+        let Transferred(of) = self;
+        let particles = of.particles;
         let mass = particles.mass[p];
-        if (mass == 0.0) != self.kinematic {
+        if (mass == 0.0) != of.kinematic {
             return None;
         }
-        let m = match self.whole {
-            _ if self.kinematic => weight,
+        let m = match of.whole {
+            _ if of.kinematic => weight,
             Some(inverse) => mass * inverse,
             None => {
                 let edge = 2.0 * particles.radius[p];
                 weight * (mass / (edge * edge * edge))
             }
         };
-        let gravity = match self.gravity {
+        let gravity = match of.gravity {
             Some(gravity) => gravity,
-            None => self.config.gravity_of(particles.world[p] as usize),
+            None => of.config.gravity_of(particles.world[p] as usize),
         };
-        let fall = if self.kinematic { 0.0 } else { self.dt };
+        let fall = if of.kinematic { 0.0 } else { of.dt };
         let mut parts = Parts {
             value: [m; 4],
             slope: [[0.0; 3]; 3],
@@ -193,7 +214,7 @@ impl<const APIC: bool> Carried for Momentum<'_, APIC> {
             let mut value = velocity[i] + fall * gravity[i];
             if APIC {
                 for d in 0..3 {
-                    let slope = gradient[i][d] * self.h;
+                    let slope = gradient[i][d] * of.h;
                     value -= slope * xi[d];
                     parts.slope[i][d] = m * slope;
                 }
@@ -226,30 +247,23 @@ pub(crate) fn momentum(
     };
     let whole = (bins.most == 1).then_some(1.0 / (h * h * h));
     let (basis, count) = (config.velocity_basis, cells.count());
-    let gather = |sums: &mut Sums, kinematic: bool| match config.transfer {
-        Transfer::Apic => {
-            let carried = Momentum::<true> {
-                particles,
-                config,
-                kinematic,
-                gravity,
-                whole,
-                dt,
-                h,
-            };
-            sums.gather(level, basis, bins, count, set, &carried);
-        }
-        Transfer::Pic => {
-            let carried = Momentum::<false> {
-                particles,
-                config,
-                kinematic,
-                gravity,
-                whole,
-                dt,
-                h,
-            };
-            sums.gather(level, basis, bins, count, set, &carried);
+    let gather = |sums: &mut Sums, kinematic: bool| {
+        let of = Momentum {
+            particles,
+            config,
+            kinematic,
+            gravity,
+            whole,
+            dt,
+            h,
+        };
+        match config.transfer {
+            Transfer::Apic => {
+                sums.gather(level, basis, bins, count, set, &Transferred::<true>(&of));
+            }
+            Transfer::Pic => {
+                sums.gather(level, basis, bins, count, set, &Transferred::<false>(&of));
+            }
         }
     };
     nodes.clear();
@@ -477,6 +491,50 @@ mod tests {
                     None => first = Some(sums),
                     Some(first) => assert!(*first == sums, "{basis:?}, {threads} threads"),
                 }
+            }
+        }
+    }
+
+    /// Kinematic particles on vertices, up to rounding: those vertices and no others are rigid.
+    #[test]
+    fn issue_005_kinematic_faces() {
+        for (basis, integration, radius) in [
+            (VelocityBasis::Q1, Integration::Pic, 0.05),
+            (VelocityBasis::Q1, Integration::Gimp, 0.02),
+        ] {
+            for off in [0.0, 1e-15, -1e-15, 1e-6, -1e-6] {
+                let mut particles = Particles::new();
+                for i in -2..3 {
+                    for j in -2..3 {
+                        let x = [f64::from(i) * 0.1 + off, f64::from(j) * 0.1 - off, off];
+                        // Several, whose weights add up.
+                        for _ in 0..4 {
+                            particles.push(x, 0.0, radius);
+                        }
+                        for k in -2..2 {
+                            let x = [x[0] + 0.05, x[1] + 0.05, 0.1 * f64::from(k) + 0.05];
+                            particles.push(x, 1.0, radius);
+                        }
+                    }
+                }
+                let config = Config {
+                    velocity_basis: basis,
+                    integration,
+                    grid: crate::GridKind::Dense,
+                    ..Config::default()
+                };
+                let none = Colliders::new(0.1).unwrap();
+                let materials = vec![crate::Material::default()];
+                let mut solver = Solver::new(config, materials, &particles, &none).unwrap();
+                solver.sums_for_tests(&particles, 0.01, |_, _, set, sums| {
+                    let mut rigid = 0;
+                    for (c, sum) in set.coordinates.iter().zip(&sums.of_node) {
+                        let on = c[2] == 0 && c[0].abs() <= 2 && c[1].abs() <= 2;
+                        assert_eq!(sum[0] == f32::INFINITY, on, "{integration:?} {off} {c:?}");
+                        rigid += usize::from(on);
+                    }
+                    assert_eq!(rigid, 25);
+                });
             }
         }
     }

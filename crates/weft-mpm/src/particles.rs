@@ -2,12 +2,16 @@
 
 use crate::MpmError;
 use crate::bytes::sum_of_bytes;
-use crate::tensor::IDENTITY;
+use crate::tensor::{IDENTITY, unpack};
+use rayon::prelude::*;
 
 /// Flag of a particle that takes part.
 pub const ACTIVE: u8 = 1;
 /// Flag of a particle that stands for something outside: it has mass and momentum, no stress.
 pub const PROXY: u8 = 2;
+
+/// Particles that a task checks.
+const GRAIN: usize = 1 << 12;
 
 /// Largest density, kg/m³: what is beyond is as good as kinematic.
 const DENSEST: f32 = 1e12;
@@ -172,6 +176,17 @@ impl Particles {
         )
     }
 
+    /// Pressure of a particle, Pa: that of the last step that gave it one, see
+    /// [`Solver::keep_particle_stress`](crate::Solver::keep_particle_stress).
+    pub fn pressure(&self, i: usize) -> f64 {
+        f64::from(self.stress[i][0]) * (2.0f64 / 3.0).sqrt()
+    }
+
+    /// Stress of a particle as a matrix, Pa, tension positive.
+    pub fn stress_matrix(&self, i: usize) -> [[f32; 3]; 3] {
+        unpack(&self.stress[i]).map(|row| row.map(|s| -s))
+    }
+
     /// Volume of a particle, m³.
     pub fn volume(&self, i: usize) -> f32 {
         let edge = 2.0 * self.radius[i];
@@ -184,6 +199,38 @@ impl Particles {
     /// [`MpmError::Length`], [`MpmError::Particle`]. Positions that are not finite are no error:
     /// such particles take no part and are counted.
     pub fn check(&self, materials: usize) -> Result<(), MpmError> {
+        self.check_lengths()?;
+        self.check_all(|i| self.check_values(i, materials))
+    }
+
+    /// Checks as well what active particles carry.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub(crate) fn check_for_step(&self, materials: usize) -> Result<(), MpmError> {
+        self.check_lengths()?;
+        self.check_all(|i| {
+            self.check_values(i, materials)?;
+            match self.flags[i] & ACTIVE {
+                0 => Ok(()),
+                _ => self.check_state(i),
+            }
+        })
+    }
+
+    /// The error of the first particle that has one.
+    fn check_all(
+        &self,
+        check: impl Fn(usize) -> Result<(), MpmError> + Sync,
+    ) -> Result<(), MpmError> {
+        let all = (0..self.len()).into_par_iter().with_min_len(GRAIN);
+        match all.find_map_first(|i| check(i).err()) {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    fn check_lengths(&self) -> Result<(), MpmError> {
         let expected = self.len();
         let lengths = [
             ("velocity", self.velocity.len()),
@@ -207,36 +254,28 @@ impl Particles {
                 });
             }
         }
-        for i in 0..expected {
-            let (mass, radius, jp) = (self.mass[i], self.radius[i], self.plastic_volume[i]);
-            if !(mass >= 0.0 && mass.is_finite()) {
-                let accepted = "expected a finite number of at least 0 (0: kinematic)";
-                return Err(fault(i, "mass", mass.to_string(), accepted));
-            }
-            if !(radius > 0.0 && radius.is_finite()) {
-                let accepted = "expected a finite number above 0";
-                return Err(fault(i, "radius", radius.to_string(), accepted));
-            }
-            if !(jp > 0.0 && jp.is_finite()) {
-                let accepted = "expected a finite number above 0";
-                return Err(fault(i, "plastic_volume", jp.to_string(), accepted));
-            }
-            if usize::from(self.material[i]) >= materials {
-                let accepted = "expected the index of a material";
-                return Err(fault(i, "material", self.material[i].to_string(), accepted));
-            }
-        }
         Ok(())
     }
 
-    /// Checks what active particles carry, after [`check`](Self::check).
-    ///
-    /// # Errors
-    /// [`MpmError::Particle`].
-    pub(crate) fn check_states(&self) -> Result<(), MpmError> {
-        (0..self.len())
-            .filter(|&i| self.flags[i] & ACTIVE != 0)
-            .try_for_each(|i| self.check_state(i))
+    fn check_values(&self, i: usize, materials: usize) -> Result<(), MpmError> {
+        let (mass, radius, jp) = (self.mass[i], self.radius[i], self.plastic_volume[i]);
+        if !(mass >= 0.0 && mass.is_finite()) {
+            let accepted = "expected a finite number of at least 0 (0: kinematic)";
+            return Err(fault(i, "mass", mass.to_string(), accepted));
+        }
+        if !(radius > 0.0 && radius.is_finite()) {
+            let accepted = "expected a finite number above 0";
+            return Err(fault(i, "radius", radius.to_string(), accepted));
+        }
+        if !(jp > 0.0 && jp.is_finite()) {
+            let accepted = "expected a finite number above 0";
+            return Err(fault(i, "plastic_volume", jp.to_string(), accepted));
+        }
+        if usize::from(self.material[i]) >= materials {
+            let accepted = "expected the index of a material";
+            return Err(fault(i, "material", self.material[i].to_string(), accepted));
+        }
+        Ok(())
     }
 
     fn check_state(&self, i: usize) -> Result<(), MpmError> {
@@ -271,5 +310,34 @@ fn fault(particle: usize, name: &'static str, value: String, accepted: &'static 
         name,
         value,
         accepted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stresses_are_matrices_of_the_same_pressure_and_shear() {
+        // p I with p = 6: the first component is 6 √(3/2).
+        let d = [6.0 * 1.5f32.sqrt(), 1.0, -2.0, 0.5, -0.25, 0.125];
+        let mut p = Particles::new();
+        let i = p.push([0.0; 3], 1.0, 1.0);
+        p.stress[i] = d;
+        let (s, pressure) = (p.stress_matrix(i), p.pressure(i));
+        let trace = s[0][0] + s[1][1] + s[2][2];
+        assert!((f64::from(-trace) / 3.0 - pressure).abs() < 1e-5);
+        assert!((pressure - 6.0).abs() < 1e-6);
+        // J2 = ½ s:s of the deviator is the square of the other components.
+        let mut j2 = 0.0;
+        for (i, row) in s.iter().enumerate() {
+            for (j, value) in row.iter().enumerate() {
+                let deviator = value - if i == j { trace / 3.0 } else { 0.0 };
+                j2 += 0.5 * deviator * deviator;
+            }
+        }
+        let wanted: f32 = d[1..].iter().map(|c| c * c).sum();
+        assert!((j2 - wanted).abs() < 1e-4, "{j2} {wanted}");
+        assert_eq!((s[1][2], s[0][2], s[0][1]), (-0.5, 0.25, -0.125));
     }
 }

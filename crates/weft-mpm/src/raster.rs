@@ -1,7 +1,7 @@
 //! Colliders sampled on the grid: distances, normals, and the contacts of a step.
 
 use crate::bins::Bins;
-use crate::bytes::{Bytes, sum_of_bytes};
+use crate::bytes::bytes_of;
 use crate::collider::Colliders;
 use crate::config::{ColliderBasis, Config};
 use crate::grid::{Cells, NodeSet, world_of};
@@ -13,6 +13,8 @@ use rayon::prelude::*;
 
 /// Distance where no collider is near, m.
 const FAR: f32 = 1e6;
+/// Depth that is on a surface up to rounding, in cells.
+const SURFACE: f32 = 1e-6;
 /// No body that yields.
 const NO_BODY: u32 = u32::MAX;
 
@@ -20,7 +22,9 @@ const NO_BODY: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 struct Hit {
     position: [f64; 3],
+    /// To the shape less its thickness.
     distance: f32,
+    thickness: f32,
     normal: [f32; 3],
     velocity: [f32; 3],
     friction: f32,
@@ -32,6 +36,7 @@ struct Hit {
 const NOTHING: Hit = Hit {
     position: [0.0; 3],
     distance: FAR,
+    thickness: 0.0,
     normal: [0.0; 3],
     velocity: [0.0; 3],
     friction: -1.0,
@@ -64,26 +69,9 @@ pub(crate) struct Raster {
     gradient: Vec<[f32; 4]>,
 }
 
-impl Bytes for Raster {
-    fn bytes(&self) -> usize {
-        let Self {
-            set,
-            hits,
-            places,
-            share,
-            particle,
-            active,
-            contacts,
-            links,
-            first_link,
-            gradient,
-            most: _,
-            reach: _,
-        } = self;
-        sum_of_bytes!(
-            set, hits, places, share, particle, active, contacts, links, first_link, gradient
-        )
-    }
+bytes_of! {
+    Raster: set, hits, places, share, particle, active, contacts, links, first_link, gradient
+    without most, reach
 }
 
 impl Raster {
@@ -111,11 +99,11 @@ impl Raster {
         self.places.clear();
         self.share.clear();
         // Diagonal lumping keeps shares positive: of the quadratic hexahedron's ∫φ² the corners
-        // have 0.0263, the edges 0.0658; else all the same.
+        // have 7/248 each, the edges 16/248; else all the same.
         let slots = set.slots();
         let share_of = |slot: usize| match (slots, set.reference(slot)) {
-            (20, at) if at.contains(&0.5) => 0.0658,
-            (20, _) => 0.0263,
+            (20, at) if at.contains(&0.5) => 16.0 / 248.0,
+            (20, _) => 7.0 / 248.0,
             _ => 1.0 / slots as f32,
         };
         for node in 0..set.count() {
@@ -185,7 +173,8 @@ impl Raster {
     }
 
     /// Normals from the gradient of the sampled distance, averaged over cells. Where distances in a
-    /// cell jump, those beyond the least by more than their separation are replaced by it.
+    /// cell jump, those beyond the least by more than their separation are replaced by those to the
+    /// plane there.
     fn smooth_normals(&mut self, cells: &Cells) {
         let Some(set) = &self.set else {
             return;
@@ -344,9 +333,16 @@ impl Raster {
         }
     }
 
-    /// Part of a cell's volume that lies outside colliders: of its eighths, by the distance at
-    /// their middles, linear between the vertices.
-    pub fn outside(&self, cell: usize) -> f32 {
+    /// Forgets the contacts.
+    pub fn clear_contacts(&mut self) {
+        self.active.clear();
+        self.contacts.count = 0;
+    }
+
+    /// Part of a cell's volume that lies outside the colliders' shapes: of its eighths, by the
+    /// distance at their middles, linear between the vertices. A middle on a surface is outside:
+    /// so are those of cells whose vertices all lie on walls.
+    pub fn outside(&self, cells: &Cells, cell: usize) -> f32 {
         let Some(set) = &self.set else {
             return 1.0;
         };
@@ -356,13 +352,15 @@ impl Raster {
             let at = set.reference(slot);
             if at.iter().all(|&x| x == 0.0 || x == 1.0) {
                 let c = 4 * at[0] as usize + 2 * at[1] as usize + at[2] as usize;
-                corner[c] = self.hits[set.of_cell[cell * slots + slot] as usize].distance;
+                let hit = &self.hits[set.of_cell[cell * slots + slot] as usize];
+                corner[c] = hit.distance + hit.thickness;
             }
         }
         let inside = |&eighth: &usize| {
             let at = [2, 1, 0].map(|b| if eighth >> b & 1 == 1 { 0.75 } else { 0.25 });
             let values = trilinear_values(at);
-            (0..8).map(|c| values[c] * corner[c]).sum::<f32>() <= 0.0
+            let distance: f32 = (0..8).map(|c| values[c] * corner[c]).sum();
+            distance < -SURFACE * cells.size as f32
         };
         1.0 - (0..8).filter(inside).count() as f32 / 8.0
     }
@@ -392,6 +390,7 @@ fn query(colliders: &Colliders, x: [f64; 3], world: Option<u32>, config: &Config
     Hit {
         position: x,
         distance: found.distance as f32,
+        thickness: found.thickness as f32,
         normal: found.normal.map(|n| n as f32),
         velocity: velocity.map(|v| v as f32),
         friction: found.friction as f32,

@@ -140,6 +140,8 @@ pub struct Solver {
     pub(crate) last_impulses: Vec<[f32; 3]>,
     /// Whether grid data fits the cells.
     pub(crate) fresh: bool,
+    /// Particles get their stress even if nothing else needs it.
+    keep_stress: bool,
 }
 
 impl std::fmt::Debug for Solver {
@@ -157,7 +159,9 @@ impl Solver {
     ///
     /// # Errors
     /// Those of [`Config::check`], [`Material::check`], [`Particles::check`] and
-    /// [`Colliders::check`]; [`MpmError::Grid`] for a fixed grid around positions out of range.
+    /// [`Colliders::check`]; [`MpmError::Config`] for colliders of another cell size, and for a
+    /// fixed grid without an active particle; [`MpmError::Grid`] for one around positions out of
+    /// range.
     pub fn new(
         config: Config,
         materials: Vec<Material>,
@@ -165,6 +169,7 @@ impl Solver {
         colliders: &Colliders,
     ) -> Result<Solver, MpmError> {
         config.check(!colliders.is_empty())?;
+        config.check_size(colliders)?;
         for (i, material) in materials.iter().enumerate() {
             material.check(i)?;
         }
@@ -219,6 +224,7 @@ impl Solver {
             impulses: Vec::new(),
             last_impulses: Vec::new(),
             fresh: false,
+            keep_stress: false,
             config,
             materials,
         })
@@ -268,6 +274,7 @@ impl Solver {
             level: _,
             worlds: _,
             fresh: _,
+            keep_stress: _,
         } = self;
         sum_of_bytes!(
             &config.solver,
@@ -310,18 +317,25 @@ impl Solver {
         }
     }
 
-    /// Whether particles carry anything that strain or stress changes.
+    /// Whether each step gives the particles their stress and plastic volume ratio, for those who
+    /// look at them. Without it a step does so only where a next one needs it: with materials that
+    /// harden or deform elastically, and with [`WarmStart::Particles`]. The motion is the same.
+    pub fn keep_particle_stress(&mut self, keep: bool) {
+        self.keep_stress = keep;
+    }
+
+    /// Whether particles get anything that strain or stress changes.
     fn needs_strain(&self) -> bool {
         let from_particles = self.warm_start() == WarmStart::Particles;
-        self.traits.compliant || self.traits.hardening || from_particles
+        self.traits.compliant || self.traits.hardening || from_particles || self.keep_stress
     }
 
     /// Moves the particles by `dt` seconds. Bodies that yield get the material's impulses; moving
     /// them is left to the caller, see [`Colliders::integrate`].
     ///
     /// # Errors
-    /// [`MpmError::TimeStep`] unless `dt` is finite and not negative (0 changes nothing), those of
-    /// [`Particles::check`], [`MpmError::Particle`] for what an active particle carries that is not
+    /// [`MpmError::TimeStep`] unless `dt` is finite and not negative (0 moves nothing),
+    /// [`MpmError::Config`] for colliders that do not go with the options, those of [`Particles::check`], [`MpmError::Particle`] for what an active particle carries that is not
     /// finite, or a density above 1e12 kg/m³, [`MpmError::Capacity`], [`MpmError::Grid`] for positions beyond the
     /// range of cells, [`MpmError::NotFinite`]. Particles have not moved then.
     pub fn step(
@@ -333,17 +347,22 @@ impl Solver {
         if !(dt.is_finite() && dt >= 0.0 && (dt as f32).is_finite()) {
             return Err(MpmError::TimeStep { dt });
         }
-        particles.check(self.materials.len())?;
-        particles.check_states()?;
+        self.config.check_size(colliders)?;
+        self.config.check_linear(!colliders.is_empty())?;
+        particles.check_for_step(self.materials.len())?;
         self.check_worlds(particles)?;
         let mut report = StepReport::default();
         let step = dt as f32;
         // Nothing moves in so short a step, whose inverse would overflow.
+        colliders.begin_step();
         if step < SHORTEST || particles.is_empty() {
+            self.raster.clear_contacts();
+            // Without cells there is no velocity.
+            self.fresh &= !particles.is_empty();
+            colliders.end_step();
             return Ok(report);
         }
         let mut clock = Clock::start();
-        colliders.begin_step();
 
         self.grid(particles)?;
         report.cells = self.cells.count();
@@ -481,7 +500,7 @@ impl Solver {
         let particle_rows = matches!(self.config.strain_basis, StrainBasis::Particle(_));
         if changed || particle_rows {
             self.rows
-                .lay_out(&self.cells, &self.set, &self.vertices, &self.bins);
+                .lay_out(&self.cells, &self.set, &self.vertices, &self.bins)?;
         }
         self.fresh = true;
         Ok(())
@@ -544,10 +563,10 @@ impl Solver {
         self.guess_stress(warm);
         self.critical.clear();
         if self.config.critical_fraction > 0.0 {
-            let raster = &self.raster;
+            let (raster, cells) = (&self.raster, &self.cells);
             self.rows.limit_compaction(
                 self.config.critical_fraction,
-                |cell| raster.outside(cell),
+                |cell| raster.outside(cells, cell),
                 &mut self.critical,
             );
         }
@@ -784,5 +803,89 @@ impl Clock {
         let lap = (now - self.0).as_secs_f64();
         self.0 = now;
         lap
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collider::{Collider, Pose, Shape};
+
+    /// One cell, half of it filled by eight particles, about the middle of [0, h]³.
+    fn half_full(config: Config, colliders: &mut Colliders) -> Solver {
+        let mut particles = Particles::new();
+        let h = config.voxel_size;
+        // Eight cubes of this half edge are half a cell.
+        let radius = (0.25 * h * 0.5f64.cbrt()) as f32;
+        for i in 0..8 {
+            let x = [4, 2, 1].map(|bit| h * if i & bit == 0 { 0.25 } else { 0.75 });
+            particles.push(x, 1.0, radius);
+        }
+        let materials = vec![Material::default()];
+        let mut solver = Solver::new(config, materials, &particles, colliders).unwrap();
+        solver.step(&mut particles, colliders, 0.01).unwrap();
+        solver
+    }
+
+    fn critical(strain_basis: StrainBasis) -> Config {
+        Config {
+            critical_fraction: 0.9,
+            grid: GridKind::Dense,
+            strain_basis,
+            ..Config::default()
+        }
+    }
+
+    /// The strain that each row may be compacted by without pressure.
+    fn free(solver: &Solver) -> Vec<f32> {
+        let rows = solver.critical.iter().flatten();
+        let rows = rows.zip(solver.rows.sites.volume.iter().flatten());
+        rows.filter(|(_, v)| **v > 0.0)
+            .map(|(added, volume)| added / (volume * (2.0f32 / 3.0).sqrt()))
+            .collect()
+    }
+
+    #[test]
+    fn issue_005_critical_particle_rows() {
+        for (basis, rows) in [
+            (StrainBasis::P0, 1),
+            (StrainBasis::Particle(1), 1),
+            (StrainBasis::Particle(8), 8),
+        ] {
+            let mut none = Colliders::new(0.1).unwrap();
+            let all = free(&half_full(critical(basis), &mut none));
+            assert_eq!(all.len(), rows, "{basis:?}");
+            // (0.9 - 0.5) / 0.5.
+            assert!(
+                all.iter().all(|s| (s - 0.8).abs() < 1e-5),
+                "{basis:?} {all:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn issue_005_critical_walls_on_vertices() {
+        // Gaps between the walls and the faces of the cell, and the part of the cell between them.
+        for (gap, part) in [
+            (0.0, 1.0),
+            (1e-9, 1.0),
+            (-1e-9, 1.0),
+            (-0.003, 1.0),
+            (0.026, 0.0),
+        ] {
+            let mut walls = Colliders::new(0.1).unwrap();
+            for (y, normal) in [(gap, [0.0, 1.0, 0.0]), (0.1 - gap, [0.0, -1.0, 0.0])] {
+                let pose = Pose::facing([0.0, y, 0.0], normal);
+                let plane = Collider {
+                    pose,
+                    ..Collider::new(Shape::Plane)
+                };
+                walls.add(plane).unwrap();
+            }
+            let solver = half_full(critical(StrainBasis::P0), &mut walls);
+            let all = free(&solver);
+            let wanted = (0.9 * part - 0.5f32).max(0.0) / 0.5;
+            assert!((all[0] - wanted).abs() < 1e-5, "{gap}: {all:?} {wanted}");
+        }
     }
 }

@@ -1,15 +1,15 @@
 //! Strain rows: the operator from velocity to strain, yield limits, elasticity, first guesses.
 
 use crate::bins::Bins;
-use crate::bytes::{Bytes, sum_of_bytes};
+use crate::bytes::bytes_of;
 use crate::config::StrainBasis;
 use crate::eigen::{log_stretch, symmetric};
-use crate::grid::{Cells, NONE, NodeSet};
+use crate::grid::{Cells, NONE, NodeSet, check_count};
 use crate::material::INFINITE;
 use crate::shape::{Group, linear, shapes, trilinear_values};
 use crate::solve::{LANES, Sites};
 use crate::tensor::pack;
-use crate::{Material, PROXY, Particles, VelocityBasis};
+use crate::{Material, MpmError, PROXY, Particles, VelocityBasis};
 use fearless_simd::{Level, Simd, dispatch, f32x8, prelude::*};
 use rayon::prelude::*;
 
@@ -78,8 +78,8 @@ pub(crate) struct StrainRows {
     pub dofs: Vec<u32>,
     pub rows_of_cell: usize,
     pub dof_count: usize,
-    /// For particle rows: the degree of freedom of each particle or [`NONE`].
-    pub of_particle: Vec<u32>,
+    /// For particle rows: the degree of freedom of each sample or [`NONE`].
+    pub of_sample: Vec<u32>,
     /// Material volume of each cell.
     pub material_volume: Vec<f32>,
     /// For continuous strain: the column of each place in the reach, `[place * width + slot]`.
@@ -93,44 +93,10 @@ pub(crate) struct StrainRows {
     yields: Vec<[f32; 6]>,
 }
 
-impl Bytes for StrainRows {
-    fn bytes(&self) -> usize {
-        let Self {
-            sites,
-            place,
-            site_at,
-            rotation,
-            couplings,
-            dofs,
-            of_particle,
-            material_volume,
-            column_of,
-            local,
-            local_b,
-            first,
-            around,
-            yields,
-            basis: _,
-            rows_of_cell: _,
-            dof_count: _,
-        } = self;
-        sum_of_bytes!(
-            sites,
-            place,
-            site_at,
-            rotation,
-            couplings,
-            dofs,
-            of_particle,
-            material_volume,
-            column_of,
-            local,
-            local_b,
-            first,
-            around,
-            yields
-        )
-    }
+bytes_of! {
+    StrainRows: sites, place, site_at, rotation, couplings, dofs, of_sample, material_volume,
+        column_of, local, local_b, first, around, yields
+    without basis, rows_of_cell, dof_count
 }
 
 impl StrainRows {
@@ -142,7 +108,16 @@ impl StrainRows {
     }
 
     /// Sorts the sites by colour into blocks, finds their velocity nodes and notes their worlds.
-    pub fn lay_out(&mut self, cells: &Cells, nodes: &NodeSet, vertices: &NodeSet, bins: &Bins) {
+    ///
+    /// # Errors
+    /// [`MpmError::TooManyCells`].
+    pub fn lay_out(
+        &mut self,
+        cells: &Cells,
+        nodes: &NodeSet,
+        vertices: &NodeSet,
+        bins: &Bins,
+    ) -> Result<(), MpmError> {
         let nodal = self.basis == StrainBasis::Q1;
         let rows = match self.basis {
             StrainBasis::P0 | StrainBasis::Q1 => 1,
@@ -162,6 +137,7 @@ impl StrainRows {
             (true, _) => 125,
         };
         let count = coordinates.len();
+        check_count(count, rows)?;
         self.rows_of_cell = if nodal { 8 } else { rows };
         self.dof_count = count * rows;
         self.dofs.clear();
@@ -269,6 +245,7 @@ impl StrainRows {
             let lanes = |lanes: &[u32]| std::array::from_fn(|lane| of(&lanes[lane]));
             sites.world.extend(blocks.map(lanes));
         }
+        Ok(())
     }
 
     /// Computes all rows.
@@ -299,13 +276,12 @@ impl StrainRows {
                     .map(|s| inputs.bins.weight[s])
                     .sum();
             });
-        self.of_particle.clear();
+        self.of_sample.clear();
         if let StrainBasis::Particle(_) = self.basis {
-            self.of_particle.resize(inputs.particles.len(), NONE);
+            self.of_sample.resize(inputs.bins.cell.len(), NONE);
             for cell in 0..inputs.cells.count() {
                 for (k, s) in material_samples(inputs, cell).take(rows).enumerate() {
-                    let particle = inputs.bins.particle[s] as usize;
-                    self.of_particle[particle] = (cell * rows + k) as u32;
+                    self.of_sample[s] = (cell * rows + k) as u32;
                 }
             }
         }
@@ -365,8 +341,8 @@ impl StrainRows {
                 let at = block * rows + row;
                 // A strain that is constant in the cell: each row gets its part of the volume.
                 let along: f32 = match (self.basis, rows) {
-                    (_, 1) => filled,
                     (StrainBasis::Particle(_), _) => self.sites.volume[at][lane],
+                    (_, 1) => filled,
                     _ => {
                         let turn = |k: usize| self.rotation[at * rows + k][lane];
                         (0..rows).map(turn).sum::<f32>() * self.sites.volume[at][lane]

@@ -17,6 +17,9 @@ const GRAIN: usize = 1 << 10;
 /// Singular values of elastic deformation are kept within these.
 const STRETCH: [f64; 2] = [1e-6, 1e6];
 
+/// The plastic volume ratio is kept within these.
+const VOLUME_RATIO: [f32; 2] = [1e-12, 1e12];
+
 /// Strain of a step by degree of freedom.
 pub(crate) struct StrainFields<'a> {
     pub rows: &'a StrainRows,
@@ -120,7 +123,8 @@ impl Update<'_> {
         let mut elastic = [0.0f32; 6];
         let mut stress = [0.0f32; 6];
         let mut found = false;
-        for sample in &bins.found[p * bins.most..(p + 1) * bins.most] {
+        let places = p * bins.most..(p + 1) * bins.most;
+        for (sample, &number) in bins.found[places.clone()].iter().zip(&bins.number[places]) {
             if sample.cell == NONE {
                 break;
             }
@@ -161,7 +165,7 @@ impl Update<'_> {
                         }
                     }
                     StrainBasis::Particle(_) => {
-                        let dof = rows.of_particle[p];
+                        let dof = rows.of_sample[number as usize];
                         if dof != NONE {
                             add(dof, share);
                         }
@@ -215,7 +219,8 @@ impl Update<'_> {
             true => material.hardening_rate,
             false => material.softening_rate,
         };
-        *jp *= (rate * trace).exp().clamp(0.01, 10.0);
+        let [low, high] = VOLUME_RATIO;
+        *jp = (*jp * (rate * trace).exp().clamp(0.01, 10.0)).clamp(low, high);
         let factor = material.hardening_factor(*jp);
         *kept = project(&yield_parameters(material, factor, 0.0), stress);
         if !material.is_compliant() {

@@ -11,7 +11,7 @@ use weft_mpm::collider::{Body, Collider, ColliderMaterial, Colliders, HeightFiel
 use weft_mpm::emit::{Fill, KillZone, Zone};
 use weft_mpm::{
     ColliderBasis, Config, GridKind, Integration, LinearKind, Material, Particles, RheologyKind,
-    Solver, Stage, StrainBasis, Transfer, VelocityBasis, WarmStart,
+    Solver, Stage, StrainBasis, Transfer, VelocityBasis, WarmStart, update_frames,
 };
 
 /// The system's allocator, counting what the threads that are watched do with it.
@@ -276,7 +276,12 @@ fn configuration(choice: [usize; 12]) -> (Config, Vec<Material>, bool) {
         grid_padding: padded,
         separate_worlds: worlds == 1,
         normals_from_distance: normals == 1,
-        critical_fraction: 0.5 * compacts as f32,
+        // Particles as samples do not tell how much room there is.
+        critical_fraction: if collider == 3 {
+            0.0
+        } else {
+            0.5 * compacts as f32
+        },
         ..Config::default()
     };
     let materials = if linear_alone { jelly() } else { materials() };
@@ -393,7 +398,7 @@ fn removing_particles_allocates_nothing() {
             point: [0.0, 0.0, 0.2],
             normal: [0.0, 0.1, 1.0],
         };
-        let mut zone = KillZone::new(zone).unwrap();
+        let zone = KillZone::new(zone).unwrap();
         let kept: Vec<usize> = (0..particles.len())
             .filter(|&i| !zone.contains(particles.position[i]))
             .collect();
@@ -403,7 +408,6 @@ fn removing_particles_allocates_nothing() {
         assert_eq!(zone.apply(&mut particles), 0);
         assert_eq!(counted(), before);
         assert!(removed > 0 && kept.len() + removed == wanted.len());
-        assert_eq!(zone.removed(), removed as u64);
         particles.check(3).unwrap();
         for (now, &then) in kept.iter().enumerate() {
             assert_eq!(particles.position[now], wanted.position[then]);
@@ -480,5 +484,22 @@ fn bytes_of_colliders_are_about_those_of_the_allocator() {
             println!("{name}: {told} {counted} {error}");
             assert!(error.abs() < 0.1, "{name}: {told} {counted}");
         }
+    });
+}
+
+#[test]
+fn issue_005_frames_allocate_nothing() {
+    let _alone = ALONE.lock();
+    on_threads(1, || {
+        let mut particles = block(8, 0.1);
+        for (i, g) in particles.gradient.iter_mut().enumerate() {
+            // Flat ones too, whose directions are completed.
+            *g = [[i as f32, 1.0, 0.0], [-1.0, -(i as f32), 2.0], [0.0; 3]];
+        }
+        let before = counted();
+        for _ in 0..3 {
+            update_frames(&mut particles, 0.1, 0.25, 2.0).unwrap();
+        }
+        assert_eq!(counted(), before);
     });
 }

@@ -1392,3 +1392,31 @@ fn hostile_materials_poses_and_bodies_are_refused() {
     assert!(colliders.integrate(1e300, [0.0, 0.0, -1e300]).is_err());
     assert_eq!(colliders.pose(free), Some(Pose::IDENTITY));
 }
+
+/// Backward velocities are for bodies whose poses are given.
+#[test]
+fn issue_005_backward_is_kinematic() {
+    for (body, wanted) in [
+        (
+            Body::kinematic(Pose::IDENTITY, [0.0; 3], [0.0; 3]),
+            [2.0, 0.0, 0.0],
+        ),
+        (Body::solid_ball(Pose::IDENTITY, 0.5, 1.0), [0.0, 3.0, 0.0]),
+    ] {
+        let mut colliders = Colliders::new(0.1).unwrap();
+        let body = colliders.add_body(body).unwrap();
+        let shape = Shape::Sphere { radius: 0.5 };
+        colliders
+            .add(Collider {
+                body,
+                ..Collider::new(shape)
+            })
+            .unwrap();
+        colliders.set_pose(body, Pose::at([0.2, 0.0, 0.0])).unwrap();
+        colliders
+            .set_velocity(body, [0.0, 3.0, 0.0], [0.0; 3])
+            .unwrap();
+        let found = colliders.velocity_at(0, [0.2, 0.0, 0.0], 0.1, ColliderVelocity::Backward);
+        assert!(norm(sub(found, wanted)) < 1e-12, "{found:?}");
+    }
+}

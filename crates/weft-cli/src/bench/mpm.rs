@@ -174,11 +174,14 @@ struct Scene {
     /// Push particles out of colliders after each step.
     project: bool,
     turned: Option<Turned>,
+    /// Steps done.
+    step: usize,
 }
 
 /// Particles that turn about an axis along x.
 struct Turned {
-    index: Vec<usize>,
+    /// Particles, and where they are at first.
+    rest: Vec<(usize, [f64; 3])>,
     center: [f64; 2],
     /// Angular velocity, 1/s.
     speed: f64,
@@ -199,14 +202,16 @@ impl Scene {
             dt,
             project: false,
             turned: None,
+            step: 0,
         })
     }
 
     fn step(&mut self) -> Result<StepReport, MpmError> {
         let (particles, colliders) = (&mut self.particles, &mut self.colliders);
         if let Some(turned) = &self.turned {
-            turned.place(particles, self.dt);
+            turned.place(particles, self.step as f64 * self.dt);
         }
+        self.step += 1;
         let report = self.solver.step(particles, colliders, self.dt)?;
         if self.project {
             let mode = self.solver.config().collider_velocity;
@@ -263,14 +268,14 @@ impl Scene {
 }
 
 impl Turned {
-    fn place(&self, particles: &mut Particles, dt: f64) {
+    /// Puts the particles where they are at `time` (s), with their velocities.
+    fn place(&self, particles: &mut Particles, time: f64) {
         let w = self.speed;
-        let (sin, cos) = (w * dt).sin_cos();
-        for &i in &self.index {
-            let x = &mut particles.position[i];
-            let [y, z] = [x[1] - self.center[0], x[2] - self.center[1]];
+        let (sin, cos) = (w * time).sin_cos();
+        for &(i, rest) in &self.rest {
+            let [y, z] = [rest[1] - self.center[0], rest[2] - self.center[1]];
             let [y, z] = [cos * y - sin * z, sin * y + cos * z];
-            (x[1], x[2]) = (self.center[0] + y, self.center[1] + z);
+            particles.position[i] = [rest[0], self.center[0] + y, self.center[1] + z];
             particles.velocity[i] = [0.0, -w * z, w * y].map(|c| c as f32);
             particles.gradient[i] = [[0.0; 3], [0.0, 0.0, -w as f32], [0.0, w as f32, 0.0]];
         }
@@ -366,19 +371,19 @@ fn beam(length: f64) -> Result<Scene, MpmError> {
         ..Material::default()
     };
     let mut particles = Fill::default().block([0.0; 3], [length, 1.0, 1.0], h / 3.0)?;
-    let mut index = Vec::new();
+    let mut rest = Vec::new();
     for (i, x) in particles.position.iter().enumerate() {
         if x[0].min(length - x[0]) <= 0.5 * h + 1e-6 {
             particles.mass[i] = 0.0;
         }
         if length - x[0] <= 0.5 * h + 1e-6 {
-            index.push(i);
+            rest.push((i, *x));
         }
     }
     let scene = Scene::new(config, material, particles, Colliders::new(h)?, dt)?;
     Ok(Scene {
         turned: Some(Turned {
-            index,
+            rest,
             center: [0.5; 2],
             speed: std::f64::consts::TAU / (1000.0 * dt),
         }),

@@ -39,6 +39,11 @@ pub(super) fn colliders(c: &mut Context) -> Vec<Collider> {
         let velocity = c.optional(&s, "velocity", Formulas::vector::<3>);
         let angular = c.optional(&s, "angular_velocity", Formulas::vector::<3>);
         let world = c.reader.optional(&s, "world", count(0..=65_535));
+        if let (Some((key, _)), false) = (s.table.entry("world"), c.separate_worlds) {
+            let fault = Diagnostic::new("a collider has a `world` only where worlds are separate");
+            let fault = fault.at(&key.at).label("on one grid all material meets it");
+            c.fault(fault.note("write separate_worlds = true in [mpm], or leave it out"));
+        }
         if body == Some(BodyKind::Static) {
             for key in ["velocity", "angular_velocity"] {
                 if let Some((key, _)) = s.table.entry(key) {

@@ -86,7 +86,7 @@ pub(super) fn config(c: &mut Context, document: &Document) -> Option<(Config, Op
         ])(n)
     });
     set(c, &s, "grid_padding", &mut config.grid_padding, |_, n| {
-        count(0..=1000)(n)
+        count(0..=Config::MAX_PADDING)(n)
     });
     let capacity = &mut config.max_active_cell_count;
     set(c, &s, "max_active_cell_count", capacity, |_, n| {
@@ -154,6 +154,7 @@ pub(super) fn config(c: &mut Context, document: &Document) -> Option<(Config, Op
     );
     let apart = &mut config.separate_worlds;
     set(c, &s, "separate_worlds", apart, |_, n| boolean(n));
+    c.separate_worlds = config.separate_worlds;
     set(c, &s, "gravity", &mut config.gravity, gravity);
     let solver = s.table.get("solver").map(|node| node.at.clone());
     Some((config, solver))

@@ -102,6 +102,19 @@ impl Scene {
         }
         read::scene(path, &document, faults)
     }
+
+    /// Whether anything that is asked for shows the particles' stress or plastic volume ratio.
+    pub fn shows_stress(&self) -> bool {
+        let probes = self.probes.iter().map(|p| &p.quantity);
+        let mut quantities = probes.chain(self.checks.iter().map(|c| &c.quantity));
+        let fields = [Field::Pressure, Field::Stress, Field::PlasticVolume];
+        let out = &self.output;
+        let colored = |p: &Picture| matches!(p.color, Color::Pressure | Color::PlasticVolume);
+        quantities.any(|q| q.kind == QuantityKind::Pressure)
+            || (out.frames > 0 && out.fields.iter().any(|f| fields.contains(f)))
+            || out.grid > 0
+            || out.picture.as_ref().is_some_and(colored)
+    }
 }
 
 /// The text of a case file.
@@ -285,7 +298,7 @@ pub struct Collider {
     pub velocity: [f64; 3],
     /// Angular velocity, rad/s; likewise.
     pub angular_velocity: [f64; 3],
-    /// The world it is in; all if not given.
+    /// The world it is in, where worlds are separate; all if not given.
     pub world: Option<u32>,
     /// Where it is written.
     pub at: Place,
@@ -415,8 +428,6 @@ pub struct Quantity {
     pub within: Option<([f64; 3], [f64; 3])>,
     /// One component of a vector.
     pub component: Option<usize>,
-    /// Where it is written.
-    pub at: Place,
 }
 
 /// What can be measured. Particles are those that take part, with a finite position.
@@ -428,7 +439,7 @@ pub enum QuantityKind {
     Mass,
     /// Momentum, N s.
     Momentum,
-    /// Angular momentum about the origin, with that of the velocity gradients, N m s.
+    /// Angular momentum of the particles' centres about the origin, N m s.
     AngularMomentum,
     /// Kinetic energy of the particles' velocities, J.
     KineticEnergy,
@@ -511,7 +522,7 @@ pub struct Check {
 pub struct Output {
     /// Particle files every so many steps.
     pub frames: usize,
-    /// Arrays of the particle files besides the velocity.
+    /// Arrays of the particle files; the velocity unless the file says otherwise.
     pub fields: Vec<Field>,
     /// Grid fields every so many steps.
     pub grid: usize,

@@ -8,7 +8,7 @@ use crate::document::{Node, Value};
 use crate::{names, schema};
 
 /// Names with a meaning of their own in formulas.
-const OWN: [&str; 5] = ["x", "h", "dt", "pi", "I"];
+const OWN: [&str; 6] = ["x", "h", "dt", "steps", "pi", "I"];
 
 /// What all sections of a scene need while they are read.
 pub(super) struct Context<'d> {
@@ -18,6 +18,8 @@ pub(super) struct Context<'d> {
     pub path: &'d Path,
     /// Edge of a cell, m.
     pub h: f64,
+    /// Whether worlds have grids of their own.
+    pub separate_worlds: bool,
     /// Names of materials.
     pub materials: Vec<Text>,
     /// Names of particle clouds and of colliders, where they have one.
@@ -129,6 +131,7 @@ pub(super) fn scene(
         root,
         path,
         h: 0.1,
+        separate_worlds: false,
         materials: Vec::new(),
         clouds: Vec::new(),
         colliders: Vec::new(),
@@ -141,6 +144,7 @@ pub(super) fn scene(
     let title = c.reader.optional(&top, "title", text).map(|t| t.value);
     parameters(&mut c);
     let steps = c.reader.required(&top, "steps", count(0..=1_000_000_000));
+    c.formulas.set("steps", steps.unwrap_or(1) as f64);
     let dt = c.required(&top, "dt", |f, node| f.positive()(node));
     c.formulas.set("dt", dt.unwrap_or(1.0));
     let rigid_substeps = c.reader.optional(&top, "rigid_substeps", count(1..=10_000));

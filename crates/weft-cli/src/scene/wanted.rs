@@ -189,7 +189,6 @@ fn quantity<'d>(c: &mut Context<'d>, s: &Section<'d>) -> Option<Quantity> {
         cloud,
         within,
         component,
-        at: s.at.clone(),
     })
 }
 

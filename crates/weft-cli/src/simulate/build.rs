@@ -11,11 +11,8 @@ use weft::geometry::{Geometry, Mesh};
 use weft_mpm::collider::{
     Body, Collider, ColliderMaterial, Colliders, GROUND, HeightField, Motion, Pose,
 };
-use weft_mpm::emit::{Emitter, Fill, KillZone, Rate};
+use weft_mpm::emit::{Emitter, Fill, KillZone, MAX_PARTICLES, Rate};
 use weft_mpm::{MpmError, Particles};
-
-/// Most copies of all clouds together.
-const MOST_PARTICLES: usize = 1 << 27;
 
 /// A scene's particles that move as rigid bodies.
 pub(super) struct Driven {
@@ -250,9 +247,9 @@ fn gather(
             len.saturating_mul(cloud.worlds.1 as usize)
         })
         .fold(0, usize::saturating_add);
-    if let (true, Some(first)) = (total > MOST_PARTICLES, scene.particles.first()) {
+    if let (true, Some(first)) = (total > MAX_PARTICLES, scene.particles.first()) {
         let fault = Diagnostic::new(format!(
-            "{total} particles in all worlds; at most {MOST_PARTICLES} are accepted"
+            "{total} particles in all worlds; at most {MAX_PARTICLES} are accepted"
         ));
         return Err(fault.at(&first.at));
     }
@@ -468,10 +465,7 @@ fn collider(wanted: &scene::Collider, all: &mut Colliders) -> Result<usize, Diag
         _ => (all.add_body(body).map_err(&fault)?, Pose::IDENTITY),
     };
     // A plane's own turn comes first.
-    let local = Pose {
-        position: outer.apply(local.position),
-        rotation: quaternion_product(outer.rotation, local.rotation),
-    };
+    let local = outer.after(&local);
     all.add(Collider {
         shape,
         pose: local,
@@ -503,17 +497,6 @@ fn capsule_inertia(radius: f64, half_length: f64, mass: f64) -> [[f64; 3]; 3] {
     let across =
         cylinder * (r2 / 4.0 + l * l / 12.0) + ball * (0.4 * r2 + l * l / 4.0 + 0.375 * l * radius);
     [[across, 0.0, 0.0], [0.0, across, 0.0], [0.0, 0.0, axial]]
-}
-
-/// First `b`, then `a`; both (x, y, z, w).
-fn quaternion_product(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
-    let ([ax, ay, az, aw], [bx, by, bz, bw]) = (a, b);
-    [
-        aw * bx + ax * bw + ay * bz - az * by,
-        aw * by - ax * bz + ay * bw + az * bx,
-        aw * bz + ax * by - ay * bx + az * bw,
-        aw * bw - ax * bx - ay * by - az * bz,
-    ]
 }
 
 fn emitter(wanted: &scene::Emitter) -> Result<Emitter, MpmError> {

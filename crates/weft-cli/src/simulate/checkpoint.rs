@@ -113,10 +113,10 @@ pub(super) fn resume(
     let about = || format!("cannot go on from {}", path.display());
     same_scene(scene, &saved).with_context(about)?;
     fill(state, solver, &saved).with_context(about)?;
-    // Emitters count what they have given; let them count again.
+    // Emitters count what they have given.
     if let Some(last) = state.step.checked_sub(1) {
         for emitter in &mut state.emitters {
-            emitter.emit(&mut Particles::new(), last as f64 * scene.dt)?;
+            emitter.skip_to(last as f64 * scene.dt)?;
         }
     }
     Ok(())

@@ -31,7 +31,7 @@ impl Balance {
         for body in 0..state.colliders.body_count() {
             if let Some(mass) = yielding_mass(&state.colliders, body) {
                 let (v, _) = state.colliders.velocity(body).unwrap_or_default();
-                sum.add(mass, v, gravity(config, 0));
+                sum.add(mass, v, gravity(config, world_of(&state.colliders, body)));
             }
         }
         sum
@@ -78,11 +78,15 @@ fn yielding_mass(colliders: &Colliders, body: usize) -> Option<f64> {
     (colliders.motion(body) == Some(Motion::Dynamic) && inverse > 0.0).then(|| 1.0 / inverse)
 }
 
-/// Gravity of a world; the last entry serves all further ones.
+/// World of a body: that of its colliders, 0 for those in all worlds.
+pub(super) fn world_of(colliders: &Colliders, body: usize) -> u32 {
+    let own = (0..colliders.len()).find(|&c| colliders.body_of(c) == Some(body));
+    own.and_then(|c| colliders.world_of(c)).unwrap_or(0)
+}
+
+/// Gravity of a world.
 pub(super) fn gravity(config: &Config, world: u32) -> [f64; 3] {
-    let last = config.gravity.len().saturating_sub(1);
-    let g = config.gravity.get((world as usize).min(last));
-    g.map_or([0.0; 3], |g| g.map(f64::from))
+    config.gravity_of(world as usize).map(f64::from)
 }
 
 /// The value of a quantity.
@@ -187,7 +191,7 @@ fn number(q: &Quantity, state: &State, config: &Config) -> f64 {
             for i in all() {
                 let v = f64::from(p.volume(i));
                 volume += v;
-                sum += v * super::output::pressure(&p.stress[i]);
+                sum += v * p.pressure(i);
             }
             sum / volume
         }

@@ -23,7 +23,9 @@ use std::time::Instant;
 use weft::memory::Pool;
 use weft_mpm::collider::{Colliders, Motion, Pose};
 use weft_mpm::emit::{Emitter, KillZone};
-use weft_mpm::{Grains, MpmError, Particles, Solver, StepReport, update_frames};
+use weft_mpm::{
+    ColliderVelocity, Config, Grains, MpmError, Particles, Solver, StepReport, update_frames,
+};
 
 pub use summary::{CheckResult, MpmSummary};
 
@@ -178,13 +180,14 @@ fn prepare(scene: &Scene) -> Result<Prepared, Diagnostics> {
         state.grains = Some(made.map_err(|e| Diagnostic::new(e.to_string()).at(&scene.mpm))?);
     }
     let materials = scene.materials.iter().map(|m| m.material).collect();
-    let solver = Solver::new(
+    let mut solver = Solver::new(
         scene.config.clone(),
         materials,
         &state.particles,
         &state.colliders,
     )
     .map_err(|error| Diagnostic::new(error.to_string()).at(&scene.mpm))?;
+    solver.keep_particle_stress(scene.shows_stress());
     Ok(Prepared { state, solver })
 }
 
@@ -326,6 +329,7 @@ pub fn run(scene: &Scene, options: &SimulateOptions) -> anyhow::Result<Done> {
         residual_max: f64::from(record.last.residual_max),
         particles_binned: record.last.binned,
         particles_dropped: state.dropped as usize,
+        particles_dropped_most: state.most_dropped as usize,
         live_bytes: live_bytes(&state, &solver),
         pooled_bytes: Pool::default_pool().stats().pooled_bytes,
         rss_mib: record.rss,
@@ -353,8 +357,7 @@ fn advance(scene: &Scene, state: &mut State, solver: &mut Solver) -> anyhow::Res
     state.renew(state.step as f64 * dt).map_err(&fail)?;
     let before = Balance::of(state, &scene.config);
     // Before the material's step, whose contacts then take up a body's weight before it moves.
-    let gravity = measure::gravity(&scene.config, 0);
-    state.colliders.accelerate(dt, gravity).map_err(&fail)?;
+    accelerate(state, &scene.config, dt).map_err(&fail)?;
     let report = solver
         .step(&mut state.particles, &mut state.colliders, dt)
         .map_err(&fail)?;
@@ -368,6 +371,14 @@ fn advance(scene: &Scene, state: &mut State, solver: &mut Solver) -> anyhow::Res
     let error = before.error(&after, dt, state);
     if error > state.balance || error.is_nan() {
         state.balance = error;
+    }
+    if scene.project_outside {
+        // Looks ahead to where bodies are at the end of the step: they move by their velocities.
+        let mode = ColliderVelocity::Forward;
+        state
+            .colliders
+            .project_outside(&mut state.particles, dt, None, mode)
+            .map_err(&fail)?;
     }
     let parts = scene.rigid_substeps;
     for (body, pose) in state.before.iter_mut().enumerate() {
@@ -385,13 +396,6 @@ fn advance(scene: &Scene, state: &mut State, solver: &mut Solver) -> anyhow::Res
     for driven in &state.driven {
         driven.place(&mut state.particles, time);
     }
-    if scene.project_outside {
-        let mode = scene.config.collider_velocity;
-        state
-            .colliders
-            .project_outside(&mut state.particles, dt, None, mode)
-            .map_err(&fail)?;
-    }
     if let Some(grains) = &mut state.grains {
         update_frames(&mut state.particles, dt, MIN_STRETCH, MAX_STRETCH).map_err(&fail)?;
         grains.update(solver, &state.particles, dt).map_err(&fail)?;
@@ -401,6 +405,19 @@ fn advance(scene: &Scene, state: &mut State, solver: &mut Solver) -> anyhow::Res
     state.dropped = report.dropped as u64;
     state.most_dropped = state.most_dropped.max(state.dropped);
     Ok(report)
+}
+
+/// Gives free bodies what gravity adds in a step, each that of its world.
+fn accelerate(state: &mut State, config: &Config, dt: f64) -> Result<(), MpmError> {
+    for body in 0..state.colliders.body_count() {
+        if state.colliders.motion(body) == Some(Motion::Dynamic) {
+            let (mut linear, angular) = state.colliders.velocity(body).unwrap_or_default();
+            let gravity = measure::gravity(config, measure::world_of(&state.colliders, body));
+            (0..3).for_each(|d| linear[d] += dt * gravity[d]);
+            state.colliders.set_velocity(body, linear, angular)?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes the rotations of bodies such that setting them again leaves every bit as it is: a

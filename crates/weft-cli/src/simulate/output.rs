@@ -12,23 +12,7 @@ use weft_io::picture::{self, Body, Picture, View};
 use weft_io::vtp::Cloud;
 use weft_io::vtu::{Encoding, Series, Voxels, VtuArray};
 use weft_mpm::collider::{GROUND as GROUND_BODY, Pose};
-
-/// Pressure of a stress (compression positive) in the orthonormal map, whose first component is
-/// p √(3/2).
-pub(super) fn pressure(stress: &[f32; 6]) -> f64 {
-    f64::from(stress[0]) * (2.0f64 / 3.0).sqrt()
-}
-
-/// The matrix of such a stress, tension positive.
-fn stress_matrix(d: &[f32; 6]) -> [[f32; 3]; 3] {
-    let a = d[0] * (2.0f32 / 3.0).sqrt();
-    let b = d[2] / 3f32.sqrt();
-    [
-        [-(a + d[1] - b), -d[5], -d[4]],
-        [-d[5], -(a - d[1] - b), -d[3]],
-        [-d[4], -d[3], -(a + 2.0 * b)],
-    ]
-}
+use weft_mpm::{ACTIVE, Config, GridKind, Particles};
 
 /// Writes what `[output]` asks for.
 pub(super) struct Outputs {
@@ -173,10 +157,10 @@ impl Outputs {
         let when =
             |field, make: &dyn Fn() -> Vec<f32>| if has(field) { make() } else { Vec::new() };
         let pressures = when(Field::Pressure, &|| {
-            p.stress.iter().map(|s| pressure(s) as f32).collect()
+            (0..p.len()).map(|i| p.pressure(i) as f32).collect()
         });
         let stresses: Vec<[[f32; 3]; 3]> = match has(Field::Stress) {
-            true => p.stress.iter().map(stress_matrix).collect(),
+            true => (0..p.len()).map(|i| p.stress_matrix(i)).collect(),
             false => Vec::new(),
         };
         let mut cloud = Cloud::new(&p.position);
@@ -205,20 +189,15 @@ impl Outputs {
         Ok(())
     }
 
-    /// Means over the particles of each cell: filled part, velocity by mass, pressure by volume.
+    /// Means over the particles of each of the solver's cells: filled part, velocity by mass,
+    /// pressure by volume. Separate worlds have cells of their own.
     fn write_grid(&mut self, scene: &Scene, state: &State) -> anyhow::Result<()> {
-        let h = scene.config.voxel_size;
-        let p = &state.particles;
-        let mut places: Vec<([i32; 3], usize)> = (0..p.len())
-            .filter_map(|i| {
-                let cell = p.position[i].map(|x| (x / h + 0.5).floor());
-                let fits = cell.iter().all(|c| c.abs() < 1e9);
-                fits.then(|| (cell.map(|c| c as i32), i))
-            })
-            .collect();
-        places.sort_unstable();
-        let groups: Vec<&[([i32; 3], usize)]> = places.chunk_by(|a, b| a.0 == b.0).collect();
-        let cells: Vec<[i32; 3]> = groups.iter().map(|g| g[0].0).collect();
+        let (h, p) = (scene.config.voxel_size, &state.particles);
+        let origin = origin(&scene.config);
+        let places = places(&scene.config, p);
+        let groups: Vec<_> = places.chunk_by(|a, b| a.0 == b.0).collect();
+        let cells: Vec<[i32; 3]> = groups.iter().map(|g| g[0].0.1).collect();
+        let worlds: Vec<f64> = groups.iter().map(|g| f64::from(g[0].0.0)).collect();
         let mut fill = Vec::with_capacity(cells.len());
         let mut pressures = Vec::with_capacity(cells.len());
         let mut velocity = Vec::with_capacity(3 * cells.len());
@@ -228,19 +207,21 @@ impl Outputs {
                 let (v, m) = (f64::from(p.volume(i)), f64::from(p.mass[i]));
                 volume += v;
                 mass += m;
-                load += v * pressure(&p.stress[i]);
+                load += v * p.pressure(i);
                 (0..3).for_each(|d| momentum[d] += m * f64::from(p.velocity[i][d]));
             }
             fill.push(volume / (h * h * h));
             pressures.push(load / volume);
             velocity.extend(momentum.map(|c| if mass > 0.0 { c / mass } else { 0.0 }));
         }
-        // Cells are centred on multiples of h.
-        let voxels = Voxels::new(&cells, h, [-0.5 * h; 3])?;
+        let voxels = Voxels::new(&cells, h, [origin; 3])?;
         let mut grid = voxels.grid();
         grid.cell_data.push(VtuArray::new("fill", 1, fill));
         grid.cell_data.push(VtuArray::new("velocity", 3, velocity));
         grid.cell_data.push(VtuArray::new("pressure", 1, pressures));
+        if scene.config.separate_worlds {
+            grid.cell_data.push(VtuArray::new("world", 1, worlds));
+        }
         let path = self.file(state.step, "_grid", "vtu");
         grid.write(&path, Encoding::Compressed)?;
         self.grids.push(state.step as f64 * scene.dt, &path)?;
@@ -312,14 +293,40 @@ impl Outputs {
     }
 }
 
+/// Where the cell of lattice coordinates 0 begins, along each axis.
+fn origin(config: &Config) -> f64 {
+    match config.grid {
+        GridKind::Dense => 0.0,
+        GridKind::Sparse | GridKind::Fixed => -0.5 * config.voxel_size,
+    }
+}
+
+/// World (0 if they share a grid) and cell of each particle that takes part, sorted by these.
+fn places(config: &Config, p: &Particles) -> Vec<((u32, [i32; 3]), usize)> {
+    let origin = origin(config);
+    let place = |i: usize| {
+        let cell = p.position[i].map(|x| ((x - origin) / config.voxel_size).floor());
+        let world = if config.separate_worlds {
+            p.world[i]
+        } else {
+            0
+        };
+        let fits = p.flags[i] & ACTIVE != 0 && cell.iter().all(|c| c.abs() < 1e9);
+        fits.then(|| ((world, cell.map(|c| c as i32)), i))
+    };
+    let mut all: Vec<_> = (0..p.len()).filter_map(place).collect();
+    all.sort_unstable();
+    all
+}
+
 /// The upward direction: against gravity.
 fn upward(scene: &Scene) -> [f64; 3] {
-    let g = measure::gravity(&scene.config, 0);
+    let g = scene.config.gravity_of(0);
     // Gravity that is tilted a little still looks best with z up.
     let axis = (0..3).max_by(|&a, &b| g[a].abs().total_cmp(&g[b].abs()));
     let mut up = [0.0, 0.0, 0.0];
     match axis {
-        Some(d) if g[d] != 0.0 => up[d] = -g[d].signum(),
+        Some(d) if g[d] != 0.0 => up[d] = f64::from(-g[d].signum()),
         _ => up[2] = 1.0,
     }
     up
@@ -438,7 +445,7 @@ fn colors(color: Color, state: &State) -> Vec<f64> {
             p.velocity.iter().map(|v| square(v).sqrt()).collect()
         }
         Color::Height => p.position.iter().map(|x| x[2]).collect(),
-        Color::Pressure => p.stress.iter().map(pressure).collect(),
+        Color::Pressure => all.map(|i| p.pressure(i)).collect(),
         Color::PlasticVolume => all.map(|i| f64::from(p.plastic_volume[i])).collect(),
         Color::Material => all.map(|i| f64::from(p.material[i])).collect(),
         Color::World => all.map(|i| f64::from(p.world[i])).collect(),
@@ -487,23 +494,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stresses_are_matrices_of_the_same_pressure_and_shear() {
-        // p I with p = 6: the first component is 6 √(3/2).
-        let d = [6.0 * 1.5f32.sqrt(), 1.0, -2.0, 0.5, -0.25, 0.125];
-        let s = stress_matrix(&d);
-        let trace = s[0][0] + s[1][1] + s[2][2];
-        assert!((f64::from(-trace) / 3.0 - pressure(&d)).abs() < 1e-5);
-        assert!((pressure(&d) - 6.0).abs() < 1e-6);
-        // J2 = ½ s:s of the deviator is the square of the other components.
-        let mut j2 = 0.0;
-        for (i, row) in s.iter().enumerate() {
-            for (j, value) in row.iter().enumerate() {
-                let deviator = value - if i == j { trace / 3.0 } else { 0.0 };
-                j2 += 0.5 * deviator * deviator;
-            }
+    fn issue_005_grid_cells() {
+        let mut p = Particles::new();
+        let points = [
+            [0.07, 0.0, -0.01],
+            [0.02, 0.0, -0.09],
+            [0.02, 0.0, -0.02],
+            [f64::NAN; 3],
+        ];
+        for (i, x) in points.into_iter().chain(points).enumerate() {
+            p.push(x, 1.0, 0.01);
+            p.world[i] = u32::from(i < 4);
         }
-        let wanted: f32 = d[1..].iter().map(|c| c * c).sum();
-        assert!((j2 - wanted).abs() < 1e-4, "{j2} {wanted}");
-        assert_eq!((s[1][2], s[0][2], s[0][1]), (-0.5, 0.25, -0.125));
+        p.flags[0] = 0;
+        let found = |grid, separate_worlds| {
+            let config = Config {
+                voxel_size: 0.1,
+                grid,
+                separate_worlds,
+                ..Config::default()
+            };
+            places(&config, &p)
+        };
+        let (zero, below, beside) = ([0, 0, 0], [0, 0, -1], [1, 0, 0]);
+        assert_eq!(
+            found(GridKind::Dense, false),
+            [1, 2, 4, 5, 6].map(|i| ((0, below), i))
+        );
+        assert_eq!(
+            found(GridKind::Sparse, false),
+            [(below, 1), (below, 5), (zero, 2), (zero, 6), (beside, 4)].map(|(c, i)| ((0, c), i))
+        );
+        assert_eq!(
+            found(GridKind::Dense, true),
+            [(0, 4), (0, 5), (0, 6), (1, 1), (1, 2)].map(|(w, i)| ((w, below), i))
+        );
     }
 }

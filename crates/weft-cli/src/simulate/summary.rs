@@ -28,7 +28,9 @@ pub struct MpmSummary {
     pub particles_binned: usize,
     /// Particles outside all cells in the last step.
     pub particles_dropped: usize,
-    /// Bytes in use at the end: particles and pool, without what the solver keeps.
+    /// Most of them in a step, with those before a restart.
+    pub particles_dropped_most: usize,
+    /// Bytes in use at the end: those of particles, colliders, the solver and the pool.
     pub live_bytes: usize,
     /// Bytes of free blocks in the pool at the end.
     pub pooled_bytes: usize,
@@ -100,8 +102,12 @@ impl fmt::Display for MpmSummary {
         let mib = |bytes: usize| bytes as f64 / (1024.0 * 1024.0);
         writeln!(
             f,
-            "{} particles ({} in cells, {} dropped), {} steps",
-            self.particles, self.particles_binned, self.particles_dropped, self.steps
+            "{} particles ({} in cells, {} dropped, {} at most), {} steps",
+            self.particles,
+            self.particles_binned,
+            self.particles_dropped,
+            self.particles_dropped_most,
+            self.steps
         )?;
         if let (Some(step), Some(first), Some(sweeps)) = (
             self.step_seconds_median,

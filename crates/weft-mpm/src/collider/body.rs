@@ -2,7 +2,7 @@
 
 use glam::{DMat3, DQuat, DVec3};
 
-use super::pose::{Pose, Rigid, length, vector};
+use super::pose::{Pose, Rigid, positive, vector};
 use crate::ColliderVelocity;
 
 /// Who moves a body.
@@ -117,7 +117,7 @@ impl State {
         }
         let dynamic = body.motion == Motion::Dynamic;
         if dynamic || body.mass != 0.0 {
-            length("mass", body.mass)?;
+            positive("mass", body.mass)?;
         }
         let (inertia, inverse_inertia) = check_inertia(body.inertia, dynamic)?;
         Ok(State {
@@ -179,7 +179,9 @@ impl State {
         if self.motion == Motion::Static {
             return DVec3::ZERO;
         }
-        if mode == ColliderVelocity::Backward && dt > 0.0 {
+        // Others move by their velocity, which the material's impulses change.
+        let given = self.motion == Motion::Kinematic;
+        if given && mode == ColliderVelocity::Backward && dt > 0.0 {
             return (x - self.before.apply(self.at.apply_inverse(x))) / dt;
         }
         let arm = x - self.center_of_mass();

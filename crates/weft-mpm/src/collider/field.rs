@@ -2,7 +2,7 @@
 
 use glam::{DVec2, DVec3};
 
-use super::pose::{LARGEST, length};
+use super::pose::{LARGEST, positive};
 use super::shape::Sample;
 use crate::bytes::Bytes;
 
@@ -53,8 +53,8 @@ impl HeightField {
                     "height field of {counts:?} samples; expected at least 2 along each axis"
                 ));
             }
-            length("spacing of a height field", s)?;
-            length("size of a height field", (*n - 1) as f64 * s)?;
+            positive("spacing of a height field", s)?;
+            positive("size of a height field", (*n - 1) as f64 * s)?;
         }
         let expected = self.counts[0].checked_mul(self.counts[1]);
         if expected != Some(self.heights.len()) {

@@ -19,6 +19,6 @@ mod shape;
 pub use body::{Body, Motion};
 pub use field::HeightField;
 pub use pose::Pose;
-pub(crate) use pose::{Rigid, length, not_negative, vector};
+pub(crate) use pose::{Rigid, not_negative, positive, vector};
 pub use set::{Collider, ColliderMaterial, Colliders, Contact, GROUND};
 pub use shape::Shape;

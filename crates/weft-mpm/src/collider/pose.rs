@@ -66,6 +66,15 @@ impl Pose {
         (rotation.conjugate() * (DVec3::from(x) - DVec3::from(self.position))).into()
     }
 
+    /// First `inner`, then this.
+    pub fn after(&self, inner: &Pose) -> Pose {
+        let [outer, own] = [self, inner].map(|p| DQuat::from_array(p.rotation).normalize());
+        Pose {
+            position: self.apply(inner.position),
+            rotation: (outer * own).to_array(),
+        }
+    }
+
     /// The same with a unit quaternion, or what is wrong.
     pub(crate) fn checked(&self) -> Result<Rigid, String> {
         let position = vector("position", self.position)?;
@@ -131,7 +140,7 @@ pub(crate) fn vector(name: &str, v: [f64; 3]) -> Result<DVec3, String> {
 }
 
 /// A number above 0.
-pub(crate) fn length(name: &str, value: f64) -> Result<f64, String> {
+pub(crate) fn positive(name: &str, value: f64) -> Result<f64, String> {
     if (SMALLEST..=LARGEST).contains(&value) {
         return Ok(value);
     }

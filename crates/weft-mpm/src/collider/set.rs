@@ -3,7 +3,7 @@
 use glam::{DMat3, DVec3};
 
 use super::body::{Body, Motion, State};
-use super::pose::{LARGEST, Pose, Rigid, length, not_negative, vector};
+use super::pose::{LARGEST, Pose, Rigid, not_negative, positive, vector};
 use super::shape::{Shape, Solid};
 use crate::bytes::{Bytes, sum_of_bytes};
 use crate::{ColliderVelocity, MpmError};
@@ -47,7 +47,9 @@ pub struct Collider {
     pub material: ColliderMaterial,
     /// The body, [`GROUND`] or out of [`Colliders::add_body`].
     pub body: usize,
-    /// The world it exists in; `None`: all of them.
+    /// The world it exists in; `None`: all of them. A solver heeds it where worlds are separate: on
+    /// one grid all material meets all colliders. [`Colliders::query`] and
+    /// [`Colliders::project_outside`] always do.
     pub world: Option<u32>,
 }
 
@@ -69,6 +71,8 @@ impl Collider {
 pub struct Contact {
     /// Signed distance from the shape less its thickness, m.
     pub distance: f64,
+    /// The thickness, m.
+    pub thickness: f64,
     /// Outward unit normal of the shape.
     pub normal: [f64; 3],
     /// The closest point of the shape's surface (without thickness).
@@ -171,7 +175,7 @@ impl Colliders {
     /// # Errors
     /// [`MpmError::Config`] if it is no number above 0.
     pub fn set_voxel_size(&mut self, voxel_size: f64) -> Result<(), MpmError> {
-        length("voxel_size", voxel_size).map_err(|_| MpmError::Config {
+        positive("voxel_size", voxel_size).map_err(|_| MpmError::Config {
             option: format!("voxel_size = {voxel_size}"),
             reason: "expected a number above 0, from 1e-30 to 1e30".into(),
         })?;
@@ -348,6 +352,7 @@ impl Colliders {
             let entry = &self.entries[id];
             Contact {
                 distance: best,
+                thickness: entry.thickness,
                 normal: (entry.turn * sample.normal).into(),
                 point: (entry.turn * sample.point + entry.origin).into(),
                 collider: id,
@@ -458,7 +463,7 @@ impl Colliders {
     pub fn set_contact_mass(&mut self, body: usize, mass: f64) -> Result<(), MpmError> {
         self.movable(body)?;
         if mass != 0.0 {
-            length("contact mass", mass).map_err(|reason| self.fault(body, reason))?;
+            positive("contact mass", mass).map_err(|reason| self.fault(body, reason))?;
         }
         self.bodies[body].contact_mass = mass;
         Ok(())

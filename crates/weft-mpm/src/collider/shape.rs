@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use super::field::{HeightField, Terrain};
 use super::mesh::Triangles;
-use super::pose::{length, not_negative};
+use super::pose::{not_negative, positive};
 use crate::bytes::Bytes;
 use weft::geometry::Mesh;
 
@@ -80,16 +80,16 @@ impl Solid {
             Shape::Plane => Solid::Plane,
             Shape::Box { half } => {
                 for h in half {
-                    length("half extent of a box", h)?;
+                    positive("half extent of a box", h)?;
                 }
                 Solid::Box(half.into())
             }
-            Shape::Sphere { radius } => Solid::Sphere(length("radius of a sphere", radius)?),
+            Shape::Sphere { radius } => Solid::Sphere(positive("radius of a sphere", radius)?),
             Shape::Capsule {
                 radius,
                 half_length,
             } => Solid::Capsule {
-                radius: length("radius of a capsule", radius)?,
+                radius: positive("radius of a capsule", radius)?,
                 half_length: not_negative("half length of a capsule", half_length)?,
             },
             Shape::HeightField(field) => Solid::Terrain(Terrain::new(field)?),

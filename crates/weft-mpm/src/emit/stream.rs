@@ -1,7 +1,7 @@
 //! Streams of particles, and where they end.
 
 use super::{Fill, Lattice, MAX_PARTICLES, sampler, whole};
-use crate::collider::{Pose, Rigid, length, vector};
+use crate::collider::{Pose, Rigid, positive, vector};
 use crate::{MpmError, Particles};
 
 /// How much an emitter gives.
@@ -56,7 +56,7 @@ impl Emitter {
             ("spacing", spacing),
             ("speed", speed),
         ] {
-            length(name, value).map_err(sampler)?;
+            positive(name, value).map_err(sampler)?;
         }
         if !(start.is_finite() && stop >= start) {
             return Err(sampler(format!(
@@ -118,17 +118,7 @@ impl Emitter {
     /// [`MpmError::Sampler`] for a time that is not finite, or more than [`MAX_PARTICLES`] at
     /// once. Nothing has been added then.
     pub fn emit(&mut self, particles: &mut Particles, time: f64) -> Result<usize, MpmError> {
-        if !time.is_finite() {
-            let reason = format!("time {time} s of an emitter; expected a finite number");
-            return Err(sampler(reason));
-        }
-        if time < self.start {
-            return Ok(0);
-        }
-        // Layers by now, and layers ever; the casts saturate.
-        let due = ((time - self.start) / self.interval).floor() as u64;
-        let ever = whole((self.stop - self.start) / self.interval) as u64;
-        let end = due.saturating_add(1).min(ever).max(self.next);
+        let end = self.end(time)?;
         let layers = end - self.next;
         let count = layers as f64 * self.layer.len() as f64;
         if count > MAX_PARTICLES as f64 {
@@ -152,6 +142,31 @@ impl Emitter {
         self.next = end;
         Ok(layers as usize * self.layer.len())
     }
+
+    /// Goes on as if all particles that have left the nozzle by `time` (s) had been given: for
+    /// those who have them already.
+    ///
+    /// # Errors
+    /// [`MpmError::Sampler`] for a time that is not finite.
+    pub fn skip_to(&mut self, time: f64) -> Result<(), MpmError> {
+        self.next = self.end(time)?;
+        Ok(())
+    }
+
+    /// Number of the first layer that is not due at `time` or has not been given.
+    fn end(&self, time: f64) -> Result<u64, MpmError> {
+        if !time.is_finite() {
+            let reason = format!("time {time} s of an emitter; expected a finite number");
+            return Err(sampler(reason));
+        }
+        if time < self.start {
+            return Ok(self.next);
+        }
+        // Layers by now, and layers ever; the casts saturate.
+        let due = ((time - self.start) / self.interval).floor() as u64;
+        let ever = whole((self.stop - self.start) / self.interval) as u64;
+        Ok(due.saturating_add(1).min(ever).max(self.next))
+    }
 }
 
 /// A part of space.
@@ -173,15 +188,14 @@ pub enum Zone {
     },
 }
 
-/// Removes the particles that come into a part of space, and counts them.
+/// Removes the particles that come into a part of space.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KillZone {
     zone: Zone,
-    removed: u64,
 }
 
 impl KillZone {
-    /// A zone that has removed nothing yet.
+    /// A zone that removes what is in it.
     ///
     /// # Errors
     /// [`MpmError::Sampler`] for a box that is empty, a normal of length 0, or numbers that are
@@ -206,7 +220,7 @@ impl KillZone {
                 }
             }
         }
-        Ok(KillZone { zone, removed: 0 })
+        Ok(KillZone { zone })
     }
 
     /// Whether a point is in it; never if a coordinate is no number.
@@ -220,17 +234,10 @@ impl KillZone {
     }
 
     /// Removes all particles in it, active or not; the others keep their order: how many.
-    pub fn apply(&mut self, particles: &mut Particles) -> usize {
+    pub fn apply(&self, particles: &mut Particles) -> usize {
         if !particles.position.iter().any(|&x| self.contains(x)) {
             return 0;
         }
-        let removed = particles.retain(|p, i| !self.contains(p.position[i]));
-        self.removed += removed as u64;
-        removed
-    }
-
-    /// How many it has removed so far.
-    pub fn removed(&self) -> u64 {
-        self.removed
+        particles.retain(|p, i| !self.contains(p.position[i]))
     }
 }

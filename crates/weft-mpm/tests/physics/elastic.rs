@@ -421,3 +421,38 @@ fn a_cantilever_of_constant_strain_is_softer_by_its_cells() {
     let cells = found * (1.0 - 1.0 / 16.0);
     assert!((cells - 1.0).abs() < 0.05, "{found}");
 }
+
+/// Each particle gets the strain of the even field that it moves with, over all cells that its cube
+/// reaches.
+#[test]
+fn issue_005_particle_rows_gimp() {
+    let (dt, rate) = (0.01, 0.2f32);
+    for strain_basis in [StrainBasis::P0, StrainBasis::Particle(125)] {
+        for integration in [Integration::Pic, Integration::Gimp] {
+            let config = Config {
+                strain_basis,
+                integration,
+                grid_padding: 1,
+                ..config(0.1)
+            };
+            let mut particles = block([0.03, 0.01, -0.02], [3, 2, 2], 0.1, 2, 1000.0);
+            for p in 0..particles.len() {
+                particles.velocity[p][0] = rate * particles.position[p][0] as f32;
+                particles.gradient[p][0][0] = rate;
+            }
+            let soft = elastic(1e-3, 0.3);
+            let mut scene = Scene::new(&config, &[soft], particles, nothing(&config));
+            scene.step(dt);
+            for f in &scene.particles.elastic {
+                let error = (f[0][0] - 1.0 - dt as f32 * rate).abs() / (dt as f32 * rate);
+                // Samples of a cube have its velocity, but not its place.
+                let limit = if integration == Integration::Gimp {
+                    0.1
+                } else {
+                    1e-3
+                };
+                assert!(error < limit, "{strain_basis:?} {integration:?}: {error}");
+            }
+        }
+    }
+}

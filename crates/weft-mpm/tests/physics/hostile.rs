@@ -498,3 +498,102 @@ fn absurd_steps_and_gravity() {
         }
     }
 }
+
+/// A step that does nothing leaves no contacts and no impulses of an earlier one.
+#[test]
+fn issue_005_stale_contacts() {
+    let config = Config::default();
+    for tiny in [false, true] {
+        let mut colliders = planes(&config, &[([0.0; 3], [0.0, 0.0, 1.0], 0.5)]);
+        let mut particles = block([0.0; 3], [2, 2, 1], 0.1, 2, 1000.0);
+        let materials = vec![Material::default()];
+        let mut solver = Solver::new(config.clone(), materials, &particles, &colliders).unwrap();
+        solver.step(&mut particles, &mut colliders, 0.01).unwrap();
+        assert!(solver.impulses().count() > 0);
+        assert!(colliders.impulse(0).0[2] < 0.0);
+        let dt = match tiny {
+            true => 0.0,
+            false => {
+                particles = Particles::new();
+                0.01
+            }
+        };
+        let report = solver.step(&mut particles, &mut colliders, dt).unwrap();
+        assert_eq!((report.contacts, solver.impulses().count()), (0, 0));
+        assert_eq!(colliders.impulse(0), ([0.0; 3], [0.0; 3]));
+    }
+}
+
+/// A fixed grid is made around particles that are there.
+#[test]
+fn issue_005_fixed_grid_of_nothing() {
+    let config = Config {
+        grid: weft_mpm::GridKind::Fixed,
+        ..Config::default()
+    };
+    let mut inactive = block([0.0; 3], [1, 1, 1], 0.1, 2, 1000.0);
+    inactive.flags.fill(0);
+    for particles in [Particles::new(), inactive] {
+        let none = nothing(&config);
+        let made = Solver::new(config.clone(), vec![Material::default()], &particles, &none);
+        let shown = made.unwrap_err().to_string();
+        assert!(shown.contains("no active particle"), "{shown}");
+    }
+}
+
+/// Colliders that do not go with the options are refused, at first and later.
+#[test]
+fn issue_005_colliders_of_another_solver() {
+    let config = Config {
+        solver: vec![Stage::Linear(LinearKind::Cg)],
+        ..Config::default()
+    };
+    let mut particles = block([0.0; 3], [1, 1, 1], 0.1, 2, 1000.0);
+    let kept = particles.clone();
+    let mut made = solver(&config, &particles);
+    let mut plane = planes(&config, &[([0.0; 3], [0.0, 0.0, 1.0], 0.5)]);
+    let shown = made
+        .step(&mut particles, &mut plane, 0.01)
+        .unwrap_err()
+        .to_string();
+    assert!(shown.contains("knows no contact"), "{shown}");
+    let mut coarse = nothing(&Config {
+        voxel_size: 0.2,
+        ..Config::default()
+    });
+    let shown = made
+        .step(&mut particles, &mut coarse, 0.01)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        shown.contains("voxel_size") && shown.contains("0.2 m"),
+        "{shown}"
+    );
+    let again = Solver::new(config, vec![Material::default()], &particles, &coarse);
+    assert!(again.is_err());
+    assert_eq!(particles, kept);
+}
+
+#[test]
+fn issue_005_refused_options() {
+    for (config, part) in [
+        (
+            Config {
+                grid_padding: 65,
+                ..Config::default()
+            },
+            "grid_padding = 65: expected at most 64",
+        ),
+        (
+            Config {
+                collider_basis: weft_mpm::ColliderBasis::Particle(4),
+                critical_fraction: 0.5,
+                ..Config::default()
+            },
+            "critical_fraction = 0.5: needs colliders sampled at the vertices",
+        ),
+    ] {
+        let shown = config.check(true).unwrap_err().to_string();
+        assert!(shown.contains(part), "{shown}");
+    }
+}

@@ -413,3 +413,67 @@ fn a_rigid_block_slides_by_the_friction_of_the_plane() {
         }
     }
 }
+
+/// With options as they are, particles have their pressure once it is asked for, and move as
+/// without.
+#[test]
+fn issue_005_kept_stress() {
+    let (h, density, g, dt) = (0.1, 1000.0, 10.0, 0.01);
+    let config = Config {
+        warm_start: WarmStart::Auto,
+        gravity: vec![[0.0, 0.0, -g as f32]],
+        ..config(h)
+    };
+    let water = Material {
+        friction: 0.0,
+        ..Material::default()
+    };
+    let (mut plain, ..) = column(&config, density, water);
+    let (mut kept, _, height) = column(&config, density, water);
+    kept.solver.keep_particle_stress(true);
+    for _ in 0..5 {
+        plain.step(dt);
+        kept.step(dt);
+    }
+    assert!(plain.particles.stress.iter().flatten().all(|&s| s == 0.0));
+    assert_eq!(plain.particles.position, kept.particles.position);
+    let count = kept.particles.len();
+    let sum: f64 = (0..count).map(|p| invariants(&kept.particles, p).0).sum();
+    let (mean, wanted) = (sum / count as f64, 0.5 * density * g * height);
+    assert!((mean / wanted - 1.0).abs() < 0.01, "{mean} {wanted}");
+}
+
+/// The plastic volume ratio stays a number that a next step takes, however long it grows.
+#[test]
+fn issue_005_plastic_volume_range() {
+    for (rate, limit) in [(20.0, 1e12), (-20.0, 1e-12)] {
+        let config = Config {
+            gravity: vec![[0.0; 3]],
+            max_iterations: 20,
+            ..config(0.1)
+        };
+        let material = Material {
+            friction: 0.0,
+            yield_pressure: 0.0,
+            softening_rate: 1e4,
+            hardening_rate: 1e4,
+            ..Material::default()
+        };
+        let mut particles = block([-0.1; 3], [2, 2, 2], 0.1, 2, 1000.0);
+        for p in 0..particles.len() {
+            particles.velocity[p] = particles.position[p].map(|x| (rate * x) as f32);
+            particles.gradient[p] = [0, 1, 2].map(|i| {
+                let mut row = [0.0; 3];
+                row[i] = rate as f32;
+                row
+            });
+        }
+        let mut scene = Scene::new(&config, &[material], particles, nothing(&config));
+        for _ in 0..60 {
+            scene.step(0.01);
+        }
+        let all = &scene.particles.plastic_volume;
+        assert!(all.iter().all(|j| j.is_finite() && *j > 0.0));
+        assert!(all.contains(&limit), "{rate}: {:?}", &all[..8]);
+    }
+}
