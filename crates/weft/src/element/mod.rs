@@ -4,6 +4,7 @@
 //! - [`Quadrature`]: points and weights on a cell; [`LineRule`] for one dimension.
 //! - [`Lagrange`]: shape functions of any degree up to [`MAX_LAGRANGE_DEGREE`], and the slots that
 //!   make neighbours agree on shared nodes; [`Tabulation`] for their values at given points.
+//! - [`VectorElement`]: elements of H(curl) and H(div) with moments as degrees of freedom.
 //! - [`map_to_cell`]: from side coordinates to cell coordinates.
 //!
 //! Quadrature weights sum to 1 on every cell: the physical measure carries the reference measure.
@@ -20,6 +21,7 @@ mod quadrature;
 mod sides;
 mod simplex_rules;
 mod simplex_tables;
+mod vector;
 
 pub use cell::CellKind;
 pub use entities::Entity;
@@ -28,3 +30,6 @@ pub use lagrange::{Lagrange, MAX_LAGRANGE_DEGREE, NodeFamily, Tabulation};
 pub use line::{LineRule, MAX_CLOSED_POINTS, MAX_GAUSS_POINTS, MAX_OPEN_POINTS};
 pub use quadrature::{MAX_SIMPLEX_DEGREE, MAX_TENSOR_DEGREE, Quadrature, RuleFamily};
 pub use sides::map_to_cell;
+pub use vector::{
+    MAX_VECTOR_DEGREE, Orientations, Piola, VectorElement, VectorFamily, VectorTabulation,
+};
