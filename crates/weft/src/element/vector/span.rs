@@ -80,7 +80,10 @@ impl Span {
         }
     }
 
-    /// Whether the cell is a product and each component has its own degrees.
+    /// The basis at a point.
+    ///
+    /// # Panics
+    /// If `out` is shorter than the space's dimension.
     pub(super) fn evaluate(self, kind: CellKind, point: [f64; 3], out: &mut [VectorJet]) {
         let d = kind.dim();
         let mut next = 0;
@@ -208,8 +211,9 @@ fn scalars(kind: CellKind, p: usize, point: [f64; 3], mut push: impl FnMut(Jet))
     let mut modes = [[0.0; 4]; SIMPLEX_MODES];
     let n = orthonormal(kind, p, point, &mut modes);
     let scale = kind.reference_measure().sqrt();
-    for mode in &modes[..n] {
-        push(mode.map(|v| scale * v));
+    let third = if kind == CellKind::Tet { scale } else { 0.0 };
+    for &[value, x, y, z] in &modes[..n] {
+        push([scale * value, scale * x, scale * y, third * z]);
     }
 }
 
