@@ -30,6 +30,7 @@ pub use lagrange::{Lagrange, MAX_LAGRANGE_DEGREE, NodeFamily, Tabulation};
 pub use line::{LineRule, MAX_CLOSED_POINTS, MAX_GAUSS_POINTS, MAX_OPEN_POINTS};
 pub use quadrature::{MAX_SIMPLEX_DEGREE, MAX_TENSOR_DEGREE, Quadrature, RuleFamily};
 pub use sides::map_to_cell;
+pub(crate) use vector::orientation_bits;
 pub use vector::{
     MAX_VECTOR_DEGREE, Orientations, Piola, VectorElement, VectorFamily, VectorTabulation,
 };
