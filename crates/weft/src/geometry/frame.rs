@@ -144,7 +144,15 @@ pub(crate) fn frames_at(
     let map = geometry.map();
     let basis = map_element(geometry.cell_kind(), map.degree);
     let table = basis.tabulate(points);
-    move |cell, point| frame_from(&map, &basis, cell, table.values_at(point), table.gradients_at(point))
+    move |cell, point| {
+        frame_from(
+            &map,
+            &basis,
+            cell,
+            table.values_at(point),
+            table.gradients_at(point),
+        )
+    }
 }
 
 /// The frame of cell `cell` at reference coordinates `xi`.

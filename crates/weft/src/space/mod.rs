@@ -44,7 +44,9 @@ pub enum SpaceError {
     #[error("a continuous space needs degree 1 or more; use `.discontinuous()` for degree 0")]
     ContinuousDegreeZero,
     /// Vector-valued elements live on cells of the dimension of space.
-    #[error("no {element} space on cells of dimension {cells} in space of dimension {space}: the two must be equal")]
+    #[error(
+        "no {element} space on cells of dimension {cells} in space of dimension {space}: the two must be equal"
+    )]
     VectorOnSurface {
         /// Family of the element.
         element: &'static str,
@@ -54,7 +56,9 @@ pub enum SpaceError {
         space: usize,
     },
     /// Vector-valued elements need cells that meet side to side.
-    #[error("no {0} space on a grid whose nodes may hang: use a grid or mesh whose cells meet side to side")]
+    #[error(
+        "no {0} space on a grid whose nodes may hang: use a grid or mesh whose cells meet side to side"
+    )]
     VectorHanging(&'static str),
     /// The values of a vector-valued element are vectors by themselves.
     #[error("the values of a {0} space are vectors already; take a Lagrange space for others")]
@@ -457,7 +461,8 @@ impl Space {
                 None => element.closure_nodes(local),
             };
             // A part of a face holds some of its nodes; moments are on whole faces.
-            let holds = move |i: u16| vector.is_some() || maps[k].holds(element.nodes()[i as usize]);
+            let holds =
+                move |i: u16| vector.is_some() || maps[k].holds(element.nodes()[i as usize]);
             on_side
                 .iter()
                 .filter(move |&&i| holds(i))

@@ -91,11 +91,21 @@ impl VectorBasis {
         let kind = element.kind();
         let cells = topology.cell_count();
         let per: Vec<u64> = (0..=kind.dim())
-            .map(|dim| if dim == 0 { 0 } else { element.interior_count(dim) as u64 })
+            .map(|dim| {
+                if dim == 0 {
+                    0
+                } else {
+                    element.interior_count(dim) as u64
+                }
+            })
             .collect();
         // The first request for edges in space finds them, which takes time.
         let edges = if per[1] > 0 { topology.edge_count() } else { 0 };
-        let faces = if kind.dim() == 3 { topology.side_count() } else { 0 };
+        let faces = if kind.dim() == 3 {
+            topology.side_count()
+        } else {
+            0
+        };
         let mut sizes = [edges as u64 * per[1], 0, cells as u64 * per[kind.dim()]];
         if kind.dim() == 3 {
             sizes[1] = faces as u64 * per[2];
