@@ -1,6 +1,7 @@
 //! Elements on the reference cell.
 
-use super::{DEGREES, Random, all_elements, dot};
+use super::common::Random;
+use super::{DEGREES, all_elements, dot};
 use weft::element::{
     CellKind, Entity, Lagrange, NodeFamily, Piola, VectorElement, VectorFamily, map_to_cell,
 };

@@ -2,7 +2,11 @@
 //! tangential and normal components under every numbering, convergence. Each law is swept over all
 //! families, cells and degrees.
 
+#[path = "../common/mod.rs"]
+mod common;
+mod convergence;
 mod elements;
+mod spaces;
 
 use weft::element::{CellKind, MAX_VECTOR_DEGREE, VectorElement, VectorFamily};
 
@@ -17,33 +21,10 @@ fn all_elements() -> impl Iterator<Item = VectorElement> {
     })
 }
 
-/// A small generator of reproducible numbers (Marsaglia's xorshift).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// A point inside the cell.
-    fn point(&mut self, kind: CellKind) -> [f64; 3] {
-        loop {
-            let mut x = [0.0; 3];
-            for c in x.iter_mut().take(kind.dim()) {
-                *c = self.unit();
-            }
-            if kind.is_tensor() || x.iter().sum::<f64>() < 1.0 {
-                return x;
-            }
-        }
-    }
+/// The families that have elements on a kind of cell.
+fn families(kind: CellKind) -> impl Iterator<Item = VectorFamily> {
+    let all = VectorFamily::ALL.into_iter();
+    all.filter(move |family| family.cells().contains(&kind))
 }
 
 fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
