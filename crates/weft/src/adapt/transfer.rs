@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::dense::Cholesky;
 use crate::assemble::{AssembleError, matrix};
-use crate::element::{CellKind, ElementError, Lagrange, Quadrature};
+use crate::element::{CellKind, Element, ElementError, Quadrature};
 use crate::field::Field;
 use crate::form::{DomainKind, Expr, Measure};
 use crate::geometry::{AdaptiveVoxelGrid, Geometry, GeometryError, Overlaps};
@@ -85,7 +85,7 @@ struct Shape {
 }
 
 impl Shape {
-    fn new(element: &Lagrange) -> Shape {
+    fn new(element: &Element) -> Shape {
         let n = element.node_count();
         Shape {
             values: vec![0.0; n],
@@ -93,7 +93,7 @@ impl Shape {
         }
     }
 
-    fn at(&mut self, element: &Lagrange, xi: [f64; 3]) -> &[f64] {
+    fn at(&mut self, element: &Element, xi: [f64; 3]) -> &[f64] {
         element.evaluate(xi, &mut self.values, &mut self.gradients);
         &self.values
     }
@@ -227,7 +227,7 @@ impl Transfer {
         self.check(field, space)?;
         let degree = field.space().degree() + space.degree();
         let rule = Quadrature::new(CellKind::Hex, degree)?;
-        let values = if space.is_continuous() {
+        let values = if space.shares_nodes() {
             self.project_continuous(field, space, &rule)?
         } else {
             self.project_cells(field, space, &rule)?

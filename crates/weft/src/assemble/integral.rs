@@ -6,7 +6,7 @@ use super::lanes::LANES;
 use super::scatter::{self, Colours};
 use super::tables::Basis;
 use crate::element::{
-    CellKind, Lagrange, Piola, Quadrature, Tabulation, VectorElement, VectorTabulation,
+    CellKind, Element, Lagrange, Piola, Quadrature, Tabulation, VectorElement, VectorTabulation,
 };
 use crate::form::lower::{Coefficient, Input, Operand, Program, Slot, lower, vector_slot};
 use crate::form::{DomainKind, FormError, Integral, Measure, SideOf};
@@ -136,7 +136,7 @@ pub(crate) struct ParticlePlan {
     pub weighted: bool,
     pub dim: usize,
     /// Different elements, and their functions at the centre of a cell.
-    pub elements: Vec<Lagrange>,
+    pub elements: Vec<Element>,
     pub centres: Vec<Tabulation>,
     /// Numbers of elements.
     pub map: usize,
@@ -153,13 +153,10 @@ impl ParticlePlan {
         weighted: bool,
     ) -> ParticlePlan {
         let kind = map_basis.kind();
-        let mut elements = vec![map_basis];
+        let mut elements = vec![Element::from(map_basis)];
         let mut number = |space: &Space| {
             let new = space.element();
-            // Families agree to degree 2.
-            let same = |old: &Lagrange| {
-                old.degree() == new.degree() && (old.family() == new.family() || old.degree() <= 2)
-            };
+            let same = |old: &Element| old.same_functions(new);
             elements.iter().position(same).unwrap_or_else(|| {
                 elements.push(new.clone());
                 elements.len() - 1
@@ -168,7 +165,7 @@ impl ParticlePlan {
         let test = program.test.as_ref().map(&mut number);
         let trial = program.trial.as_ref().map(&mut number);
         let fields = program.fields.iter().map(|f| number(f.space())).collect();
-        let centre = |e: &Lagrange| e.tabulate(&[kind.center()]);
+        let centre = |e: &Element| e.tabulate(&[kind.center()]);
         ParticlePlan {
             quadrature: quadrature.clone(),
             weighted,
@@ -185,7 +182,7 @@ impl ParticlePlan {
     /// Lanes of the values and of the gradients of an element, in tables for `points` points.
     #[inline(always)]
     pub fn ranges(&self, element: usize, points: usize) -> (Range<usize>, Range<usize>) {
-        let lanes = |e: &Lagrange| e.node_count() * points * (1 + self.dim);
+        let lanes = |e: &Element| e.node_count() * points * (1 + self.dim);
         let start: usize = self.elements[..element].iter().map(lanes).sum();
         let values = self.elements[element].node_count() * points;
         let middle = start + values;
@@ -430,7 +427,7 @@ impl IntegralPlan {
         };
         if let Some(particles) = &self.particles {
             layout.tables = particles.lanes(tile);
-            let nodes = most(&mut particles.elements.iter().map(Lagrange::node_count));
+            let nodes = most(&mut particles.elements.iter().map(Element::node_count));
             layout.work = (4 * nodes).div_ceil(LANES);
         }
         match &self.parts {

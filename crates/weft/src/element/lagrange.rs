@@ -67,6 +67,28 @@ impl Tabulation {
     }
 }
 
+/// Tabulates `nodes` functions with `evaluate` for one point.
+pub(super) fn tabulate(
+    nodes: usize,
+    points: &[[f64; 3]],
+    evaluate: impl Fn([f64; 3], &mut [f64], &mut [[f64; 3]]),
+) -> Tabulation {
+    let mut table = Tabulation {
+        nodes,
+        values: vec![0.0; nodes * points.len()],
+        gradients: vec![[0.0; 3]; nodes * points.len()],
+    };
+    for (i, &point) in points.iter().enumerate() {
+        let row = i * nodes..(i + 1) * nodes;
+        evaluate(
+            point,
+            &mut table.values[row.clone()],
+            &mut table.gradients[row],
+        );
+    }
+    table
+}
+
 /// How the shape functions are evaluated.
 #[derive(Clone, Debug)]
 enum Basis {
@@ -195,21 +217,13 @@ impl Lagrange {
 
     /// Values and gradients at several points.
     pub fn tabulate(&self, points: &[[f64; 3]]) -> Tabulation {
-        let n = self.node_count();
-        let mut table = Tabulation {
-            nodes: n,
-            values: vec![0.0; n * points.len()],
-            gradients: vec![[0.0; 3]; n * points.len()],
-        };
-        let rows = table.values.chunks_exact_mut(n);
-        for ((&point, values), gradients) in points
-            .iter()
-            .zip(rows)
-            .zip(table.gradients.chunks_exact_mut(n))
-        {
-            self.evaluate(point, values, gradients);
-        }
-        table
+        tabulate(self.node_count(), points, |x, values, gradients| {
+            self.evaluate(x, values, gradients);
+        })
+    }
+
+    pub(super) fn entities(&self) -> &Entities {
+        &self.entities
     }
 
     /// The vertex, edge, face or interior on which a node lies. The node of degree 0 belongs to the

@@ -2,6 +2,7 @@
 //!
 //! - [`CellKind`]: the reference cells, their vertices, edges, faces and sides.
 //! - [`Quadrature`]: points and weights on a cell; [`LineRule`] for one dimension.
+//! - [`Element`]: the basis of a space, of any [`ElementFamily`].
 //! - [`Lagrange`]: shape functions of any degree up to [`MAX_LAGRANGE_DEGREE`], and the slots that
 //!   make neighbours agree on shared nodes; [`Tabulation`] for their values at given points.
 //! - [`VectorElement`]: elements of H(curl) and H(div) with moments as degrees of freedom.
@@ -9,6 +10,7 @@
 //!
 //! Quadrature weights sum to 1 on every cell: the physical measure carries the reference measure.
 
+mod bases;
 mod basis;
 mod cell;
 mod entities;
@@ -23,6 +25,7 @@ mod simplex_rules;
 mod simplex_tables;
 mod vector;
 
+pub use bases::{Element, ElementFamily};
 pub use cell::CellKind;
 pub use entities::Entity;
 pub use error::ElementError;

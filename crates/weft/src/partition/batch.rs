@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::environment::Environments;
-use crate::element::{Lagrange, NodeFamily};
+use crate::element::{Element, NodeFamily};
 use crate::geometry::{
     Geometry, GeometryError, GeometryId, GeometryMap, Hanging, MapClass, NodeNumbering, SideMap,
     Snapshot, Tags, Topology, side_map,
@@ -279,7 +279,8 @@ impl Geometry for Batch {
         }
         // Numbers do not depend on where the nodes lie in the cell. A degree that no element has
         // is refused when the space on the batch is made.
-        let element = Lagrange::new(self.cell_kind(), degree, NodeFamily::Equispaced).ok()?;
+        let element =
+            Element::new_lagrange(self.cell_kind(), degree, NodeFamily::Equispaced).ok()?;
         if degree == 0 {
             return None;
         }

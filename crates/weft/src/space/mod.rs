@@ -12,7 +12,7 @@ pub(crate) use numbering::Nodes;
 pub use value::ValueKind;
 pub(crate) use vector::{MAX_SHARED, VectorBasis};
 
-use crate::element::{ElementError, Lagrange, NodeFamily, VectorElement, VectorFamily};
+use crate::element::{CellKind, Element, ElementError, NodeFamily, VectorElement, VectorFamily};
 use crate::form::Shape;
 use crate::geometry::{Geometry, Hanging, Topology};
 use std::sync::Arc;
@@ -37,6 +37,11 @@ pub enum SpaceError {
     /// The mesh is not the one that the space was numbered on.
     #[error("the mesh was rebuilt after the space was made on it; make the space again")]
     MeshRebuilt,
+    /// The basis has no hanging nodes.
+    #[error(
+        "on a grid with hanging nodes a continuous space has Lagrange functions, not {0}; use `Space::lagrange`"
+    )]
+    Hanging(String),
     /// Hanging nodes of degree 3 and more exist for equispaced nodes only.
     #[error("on a grid with hanging nodes a space of degree 3 or more needs equispaced nodes")]
     NeedsEquispaced,
@@ -63,6 +68,14 @@ pub enum SpaceError {
     /// The values of a vector-valued element are vectors by themselves.
     #[error("the values of a {0} space are vectors already; take a Lagrange space for others")]
     VectorValue(&'static str),
+    /// The element is for other cells.
+    #[error("the element is {element}, but the geometry's cells are of kind {}", kind.name())]
+    CellKind {
+        /// Name of the element.
+        element: String,
+        /// Cells of the geometry.
+        kind: CellKind,
+    },
     /// No group of this name.
     #[error("no group of {what} is called \"{name}\"; the mesh has {known}")]
     UnknownTag {
@@ -80,8 +93,9 @@ struct Inner {
     id: u64,
     geometry: Arc<dyn Geometry>,
     topology: Arc<Topology>,
-    element: Lagrange,
-    continuous: bool,
+    element: Element,
+    /// Whether neighbours share nodes.
+    shared: bool,
     value: ValueKind,
     nodes: Arc<Nodes>,
     /// If the functions are vectors.
@@ -136,18 +150,38 @@ impl Space {
         family: NodeFamily,
         continuous: bool,
     ) -> Result<Space, SpaceError> {
-        if continuous && degree == 0 {
+        let element = Element::new_lagrange(geometry.cell_kind(), degree, family)?;
+        Space::with_element(geometry, element, continuous)
+    }
+
+    /// Scalar space of any element of the geometry's kind of cell. Neighbours share the nodes
+    /// on their common entities, or every cell has nodes of its own.
+    ///
+    /// # Errors
+    /// [`SpaceError::CellKind`] for an element of another kind of cell;
+    /// [`SpaceError::TooManyNodes`]; what the element demands of the geometry.
+    pub fn with_element(
+        geometry: Arc<dyn Geometry>,
+        element: Element,
+        shared: bool,
+    ) -> Result<Space, SpaceError> {
+        if element.kind() != geometry.cell_kind() {
+            return Err(SpaceError::CellKind {
+                element: element.name(),
+                kind: geometry.cell_kind(),
+            });
+        }
+        if shared && element.interior_count(element.kind().dim()) == element.node_count() {
             return Err(SpaceError::ContinuousDegreeZero);
         }
-        let element = Lagrange::new(geometry.cell_kind(), degree, family)?;
         let topology = geometry.topology();
-        let nodes = Nodes::new(&*geometry, &topology, &element, continuous)?;
+        let nodes = Nodes::new(&*geometry, &topology, &element, shared)?;
         Ok(Space(Arc::new(Inner {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             geometry,
             topology,
             element,
-            continuous,
+            shared,
             value: ValueKind::Scalar,
             nodes: Arc::new(nodes),
             vector: None,
@@ -214,8 +248,8 @@ impl Space {
             value: ValueKind::Vector(geometry.space_dim()),
             geometry,
             topology,
-            element: Lagrange::new(kind, degree, NodeFamily::Lobatto)?,
-            continuous: false,
+            element: Element::new_lagrange(kind, degree, NodeFamily::Lobatto)?,
+            shared: true,
             nodes: Arc::new(nodes),
             vector: Some(Arc::new(basis)),
         })))
@@ -248,7 +282,7 @@ impl Space {
             geometry: s.geometry.clone(),
             topology: s.topology.clone(),
             element: s.element.clone(),
-            continuous: s.continuous,
+            shared: s.shared,
             value,
             nodes: s.nodes.clone(),
             vector: None,
@@ -267,7 +301,7 @@ impl Space {
 
     /// The scalar element; in spaces of vector-valued elements the Lagrange element whose polynomials
     /// hold their components in reference coordinates.
-    pub fn element(&self) -> &Lagrange {
+    pub fn element(&self) -> &Element {
         &self.0.element
     }
 
@@ -288,7 +322,12 @@ impl Space {
 
     /// Whether functions of the space are continuous across cells.
     pub fn is_continuous(&self) -> bool {
-        self.0.continuous
+        self.0.vector.is_none() && self.0.shared && self.0.element.is_conforming()
+    }
+
+    /// Whether neighbours share nodes; else each cell has nodes of its own, numbered cell by cell.
+    pub fn shares_nodes(&self) -> bool {
+        self.0.shared
     }
 
     /// Kind of value at each node.

@@ -1,12 +1,12 @@
-//! Numbering of the nodes of a Lagrange space.
+//! Numbering of the nodes of a space.
 //!
-//! Continuous spaces on grids use one lattice, last axis fastest. On meshes the nodes are
+//! Continuous Lagrange spaces on grids use one lattice, last axis fastest. Others are
 //! grouped: vertices, edges, faces, interiors (on quads: vertices, interiors, edges), and
 //! the order inside an entity follows its global vertex numbers, so that any degree conforms.
 //! Geometries whose cells meet in unequal sizes number the nodes themselves, hanging ones last.
 
 use super::SpaceError;
-use crate::element::{CellKind, Lagrange, NodeFamily};
+use crate::element::{CellKind, Element, Lagrange, NodeFamily};
 use crate::geometry::{Geometry, Hanging, NodeNumbering, Topology};
 
 #[derive(Debug)]
@@ -22,12 +22,12 @@ impl Nodes {
     pub fn new(
         geometry: &dyn Geometry,
         topology: &Topology,
-        element: &Lagrange,
-        continuous: bool,
+        element: &Element,
+        shared: bool,
     ) -> Result<Nodes, SpaceError> {
         let cells = topology.cell_count();
         let n = element.node_count();
-        if !continuous {
+        if !shared {
             let count = check(cells as u64 * n as u64)?;
             return Ok(Nodes {
                 count,
@@ -35,28 +35,22 @@ impl Nodes {
                 hanging: Hanging::default(),
             });
         }
-        if let Some(numbering) = geometry.node_numbering(topology, element.degree()) {
-            let NodeNumbering {
-                count,
-                cell_nodes,
-                hanging,
-            } = numbering;
-            let equispaced = element.degree() <= 2 || element.family() == NodeFamily::Equispaced;
-            if !hanging.is_empty() && !equispaced {
-                return Err(SpaceError::NeedsEquispaced);
+        match element.lagrange() {
+            Some(lagrange) => {
+                if let Some(nodes) = prescribed(geometry, topology, lagrange)? {
+                    return Ok(nodes);
+                }
             }
-            check(count as u64 + hanging.len() as u64)?;
-            if cell_nodes.len() != cells * n {
-                return Err(SpaceError::MeshRebuilt);
+            None if geometry.nodes_may_hang() => {
+                let vertices = geometry.node_numbering(topology, 1).unwrap_or_default();
+                if vertices.cell_nodes.is_empty() && cells > 0 {
+                    return Err(SpaceError::MeshRebuilt);
+                }
+                if !vertices.hanging.is_empty() {
+                    return Err(SpaceError::Hanging(element.name()));
+                }
             }
-            return Ok(Nodes {
-                count,
-                cell_nodes,
-                hanging,
-            });
-        }
-        if let Some(lattice) = geometry.lattice() {
-            return lattice_nodes(element.kind().dim(), element.degree(), lattice);
+            None => {}
         }
         let kind = element.kind();
         let per = |dim: usize| element.interior_count(dim) as u64;
@@ -137,6 +131,40 @@ impl Nodes {
         positions.truncate(self.count);
         positions
     }
+}
+
+/// The numbering of Lagrange nodes that a geometry prescribes, or that of a lattice.
+fn prescribed(
+    geometry: &dyn Geometry,
+    topology: &Topology,
+    element: &Lagrange,
+) -> Result<Option<Nodes>, SpaceError> {
+    let degree = element.degree();
+    if let Some(numbering) = geometry.node_numbering(topology, degree) {
+        let NodeNumbering {
+            count,
+            cell_nodes,
+            hanging,
+        } = numbering;
+        let equispaced = degree <= 2 || element.family() == NodeFamily::Equispaced;
+        if !hanging.is_empty() && !equispaced {
+            return Err(SpaceError::NeedsEquispaced);
+        }
+        check(count as u64 + hanging.len() as u64)?;
+        if cell_nodes.len() != topology.cell_count() * element.node_count() {
+            return Err(SpaceError::MeshRebuilt);
+        }
+        return Ok(Some(Nodes {
+            count,
+            cell_nodes,
+            hanging,
+        }));
+    }
+    let dim = element.kind().dim();
+    let lattice = geometry.lattice();
+    lattice
+        .map(|cells| lattice_nodes(dim, degree, cells))
+        .transpose()
 }
 
 pub(super) fn check(count: u64) -> Result<usize, SpaceError> {
