@@ -231,6 +231,7 @@ impl Layout {
             + self.local
             + self.tables
             + self.work
+            + self.turns
     }
 }
 
