@@ -396,7 +396,7 @@ fn matrices_and_vectors_are_those_of_fields() {
                         }
                     }),
                     Box::new(|u, v| u.dot(&n).inner(&v.at(1)).over(&ds)),
-                    Box::new(|u, v| u.jump().dot(&n).inner(&v.avg().at(0)).over(&inner)),
+                    Box::new(|u, v| u.jump().at(1).inner(&v.avg().at(0)).over(&inner)),
                 ];
                 for (number, form) in square.iter().enumerate() {
                     let (u, v) = (Expr::trial(&space), Expr::test(&space));
