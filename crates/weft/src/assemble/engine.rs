@@ -8,7 +8,7 @@ use super::local::{contract, scatter};
 use super::scatter::Shared;
 use super::tables::{Basis, ParticleTile, RuleTile, Run, Table, Tile, for_table, tabulate};
 use super::tape;
-use super::vector::{gather_orientations, orient, orient_local, vector_field};
+use super::vector::{gather_orientations, orient, orient_local, second_derivatives, vector_field};
 use crate::form::lower::Input;
 use crate::memory::Pool;
 use crate::particle::ParticleSamples;
@@ -59,6 +59,7 @@ pub(super) struct Scratch<'a> {
     pub slots: &'a mut [Lane],
     pub local: &'a mut [Lane],
     pub turns: &'a mut [Lane],
+    pub second: &'a mut [Lane],
 }
 
 /// Work through one chunk of blocks with the widest instructions of this processor.
@@ -91,6 +92,7 @@ pub(crate) fn run_chunk(
         slots: cut(layout.slots),
         local: cut(layout.local),
         turns: cut(layout.turns),
+        second: cut(layout.second),
     };
     let mut functions = Functions {
         tables: cut(layout.tables),
@@ -185,6 +187,12 @@ fn evaluate<S: Simd>(
         let cells = block.cells(side);
         gather_coords(plan, cells, snapshot, scratch.coords);
         let jacobian_points = if snapshot.stride == 0 { 1 } else { count };
+        let seconds = plan.seconds(snapshot, count, side);
+        if !seconds.is_empty() {
+            let table = tile.second(side);
+            let out = &mut scratch.second[seconds];
+            second_derivatives(simd, gd, table, scratch.coords, out);
+        }
         let table = tile.table(side, Basis::Map);
         let inverse = &mut scratch.inverse[side * half..(side + 1) * half];
         macro_rules! run {
@@ -354,6 +362,7 @@ fn fill_fields<S: Simd>(
                         count,
                         snapshot.stride,
                         inverse,
+                        &scratch.second[plan.seconds(snapshot, count, part.side)],
                         scratch.dofs,
                         scratch.registers,
                     )

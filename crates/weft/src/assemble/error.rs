@@ -52,9 +52,4 @@ pub enum AssembleError {
     /// The value of a functional is not a finite number.
     #[error("an integral is not a finite number; the integrand is `{0}`")]
     NotFinite(String),
-    /// Full gradients of vector-valued functions exist on straight cells only.
-    #[error(
-        "`{0}` takes a full gradient of a function of an H(curl) or H(div) space, which is known on straight-sided simplices and parallelograms only; the curl or divergence of the space is known on all cells"
-    )]
-    BentGradient(String),
 }

@@ -1,6 +1,7 @@
 //! The plan of one integral: tables, blocks and the shape of its local results.
 
 use super::domain::{self, Block};
+use super::engine::Snapshot;
 use super::error::AssembleError;
 use super::lanes::LANES;
 use super::scatter::{self, Colours};
@@ -10,7 +11,7 @@ use crate::element::{
 };
 use crate::form::lower::{Coefficient, Input, Operand, Program, Slot, lower, vector_slot};
 use crate::form::{DomainKind, FormError, Integral, Measure, SideOf};
-use crate::geometry::{Geometry, Topology, map_element};
+use crate::geometry::{Geometry, Topology, map_element, second_table};
 use crate::particle::ParticleQuadrature;
 use crate::space::{Space, VectorBasis};
 use std::ops::Range;
@@ -22,6 +23,8 @@ const TILE_BYTES: usize = 320 << 10;
 /// Tables of one side of a group (cells have one side).
 pub(crate) struct SideTables {
     pub map: Arc<Tabulation>,
+    /// Second derivatives of the map's functions, if they are needed.
+    pub second: Vec<[[f64; 3]; 3]>,
     pub test: Option<Functions>,
     pub trial: Option<Functions>,
     pub fields: Vec<Functions>,
@@ -118,7 +121,7 @@ pub(crate) struct IntegralPlan {
     /// Whether a function is a vector, so that local results or fields are turned.
     pub turns: bool,
     /// Whether a full gradient of a vector-valued function occurs.
-    pub needs_affine: bool,
+    pub needs_second: bool,
     /// If the integral is over particles.
     pub particles: Option<ParticlePlan>,
     pub layout: Layout,
@@ -213,6 +216,8 @@ pub(crate) struct Layout {
     pub work: usize,
     /// Matrices of orientations.
     pub turns: usize,
+    /// Second derivatives of the map.
+    pub second: usize,
 }
 
 impl Layout {
@@ -232,6 +237,7 @@ impl Layout {
             + self.tables
             + self.work
             + self.turns
+            + self.second
     }
 }
 
@@ -270,7 +276,7 @@ impl IntegralPlan {
         check_inputs(&program, &text, on_sides, space_dim, topology.cell_count())?;
         check_particles(measure, &program, &text)?;
         let turns = spaces_of(&program).any(|s| s.vector_basis().is_some());
-        let needs_affine = takes_gradients_of_vectors(&program);
+        let needs_second = takes_gradients_of_vectors(&program);
 
         let element_kind = if on_sides { kind.side_kind() } else { kind };
         let context = |source| AssembleError::Element {
@@ -305,7 +311,7 @@ impl IntegralPlan {
                     None => rule_points.clone(),
                     Some(map) => rule_points.iter().map(|&p| map.apply(p)).collect(),
                 };
-                tables.push(side_tables(&program, &map_basis, &at));
+                tables.push(side_tables(&program, &map_basis, &at, needs_second));
             }
             let normal = key.maps.first().map(|map| map.normal(kind));
             groups.push(Group {
@@ -367,7 +373,7 @@ impl IntegralPlan {
             parts,
             same_functions,
             turns,
-            needs_affine,
+            needs_second,
             particles,
             layout: Layout::default(),
             text,
@@ -386,6 +392,15 @@ impl IntegralPlan {
             .div_ceil(plan.points.max(1).div_ceil(plan.tile));
         plan.layout = plan.layout_for(plan.tile);
         Ok(plan)
+    }
+
+    /// Where the second derivatives of the map of a side are, in cells that are bent and if needed.
+    pub fn seconds(&self, snapshot: &Snapshot, points: usize, side: usize) -> Range<usize> {
+        if !self.needs_second || snapshot.stride == 0 {
+            return 0..0;
+        }
+        let each = points * self.space_dim.pow(3);
+        side * each..(side + 1) * each
     }
 
     /// The map of the test or trial functions, if they are vectors.
@@ -409,7 +424,9 @@ impl IntegralPlan {
             _ => 0,
         });
         let entries = |s: &Space| s.vector_basis().map_or(0, VectorBasis::entry_count);
+        let second = if self.needs_second { gd * gd * gd } else { 0 };
         let mut layout = Layout {
+            second: self.sides * tile * second,
             turns: most(&mut spaces_of(&self.program).map(entries)),
             coords: self.map_nodes * gd,
             inverse: self.sides * tile * td * gd,
@@ -469,8 +486,18 @@ pub(super) fn measure_degree(kind: CellKind, map_degree: usize) -> usize {
     }
 }
 
-fn side_tables(program: &Program, map_basis: &Lagrange, at: &[[f64; 3]]) -> SideTables {
+fn side_tables(
+    program: &Program,
+    map_basis: &Lagrange,
+    at: &[[f64; 3]],
+    needs_second: bool,
+) -> SideTables {
     let map = Arc::new(map_basis.tabulate(at));
+    let second = if needs_second {
+        second_table(map_basis, &map)
+    } else {
+        Vec::new()
+    };
     let table = |space: &Space| match space.vector_element() {
         Some(element) => Functions::Vectors(Arc::new(element.tabulate(at))),
         None => Functions::Scalars(Arc::new(space.element().tabulate(at))),
@@ -483,6 +510,7 @@ fn side_tables(program: &Program, map_basis: &Lagrange, at: &[[f64; 3]]) -> Side
     let fields = program.fields.iter().map(|f| table(f.space())).collect();
     SideTables {
         map,
+        second,
         test,
         trial,
         fields,

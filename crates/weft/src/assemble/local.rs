@@ -120,6 +120,7 @@ fn slots_of<S: Simd>(
     axes: &[u8],
     snapshot: &Snapshot,
     inverse: &[Lane],
+    second: &[Lane],
     out: &mut [Lane],
 ) {
     let (points, stride) = (tile.count(), snapshot.stride);
@@ -127,9 +128,17 @@ fn slots_of<S: Simd>(
     let inverse = &inverse[side * half..(side + 1) * half];
     if let Some(piola) = plan.piola(basis) {
         let table = tile.vectors(side, basis);
+        let second = &second[plan.seconds(snapshot, points, side)];
+        macro_rules! run {
+            ($d:literal) => {
+                vector_slots::<S, $d>(
+                    simd, piola, axes, table, points, stride, inverse, second, out,
+                )
+            };
+        }
         match plan.space_dim {
-            2 => vector_slots::<S, 2>(simd, piola, axes, table, points, stride, inverse, out),
-            _ => vector_slots::<S, 3>(simd, piola, axes, table, points, stride, inverse, out),
+            2 => run!(2),
+            _ => run!(3),
         }
         return;
     }
@@ -167,6 +176,7 @@ fn matrix_part<S: Simd>(
         &part.test_axes,
         snapshot,
         scratch.inverse,
+        scratch.second,
         scratch.test,
     );
     let shared = part.test_side == part.trial_side
@@ -182,6 +192,7 @@ fn matrix_part<S: Simd>(
             &part.trial_axes,
             snapshot,
             scratch.inverse,
+            scratch.second,
             scratch.trial,
         );
     }
@@ -259,6 +270,7 @@ fn vector_part<S: Simd>(
         &part.axes,
         snapshot,
         scratch.inverse,
+        scratch.second,
         scratch.test,
     );
     let width = part.coefficients.len();

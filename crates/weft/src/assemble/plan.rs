@@ -84,9 +84,6 @@ impl Plan {
             return Err(AssembleError::StaleParticles);
         }
         let general = plan.geometry.map_class() == MapClass::General;
-        if general && plan.needs_affine {
-            return Err(AssembleError::BentGradient(plan.text.clone()));
-        }
         let map = plan.geometry.map();
         plan.program.evaluate_uniforms(&mut self.uniforms);
         // A copy of the values as they are now: nothing that runs later can change them.

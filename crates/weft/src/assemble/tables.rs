@@ -146,6 +146,19 @@ impl<'a> Tile<'a> {
         }
     }
 
+    /// Second derivatives of the map's functions.
+    #[inline(always)]
+    pub fn second(self, side: usize) -> &'a [[[f64; 3]; 3]] {
+        match self {
+            Tile::Rule(t) => {
+                let tables = &t.group.sides[side];
+                let n = tables.map.nodes;
+                &tables.second[t.first * n..(t.first + t.count) * n]
+            }
+            Tile::Particles(_) => &[],
+        }
+    }
+
     /// From measure densities to weights.
     #[inline(always)]
     pub fn weigh<S: Simd>(self, simd: S, measure: &mut [Lane]) {

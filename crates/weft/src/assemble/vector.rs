@@ -55,11 +55,13 @@ struct Maps<S: Simd, const D: usize> {
     contravariant: [[f64x8<S>; D]; D],
     /// 1 / det J, with the sign of the cell's orientation.
     density: f64x8<S>,
+    /// Derivatives of `push` along the reference axes, `[b][c][a]`, where they are not 0.
+    bend: Option<[[[f64x8<S>; D]; D]; D]>,
 }
 
 impl<S: Simd, const D: usize> Maps<S, D> {
     #[inline(always)]
-    fn new(simd: S, piola: Piola, inv: &[Lane]) -> Maps<S, D> {
+    fn new(simd: S, piola: Piola, inv: &[Lane], second: Option<&[Lane]>) -> Maps<S, D> {
         let zero = splat(simd, 0.0);
         let mut inverse = [[zero; D]; D];
         for b in 0..D {
@@ -79,15 +81,53 @@ impl<S: Simd, const D: usize> Maps<S, D> {
                 };
             }
         }
+        let bend = second.map(|second| {
+            let mut bend = [[[zero; D]; D]; D];
+            for (b, bend) in bend.iter_mut().enumerate() {
+                // J⁻¹ ∂J, whose trace is the relative change of det J.
+                let mut relative = [[zero; D]; D];
+                let mut growth = zero;
+                for k in 0..D {
+                    for a in 0..D {
+                        for d in 0..D {
+                            let slope = load(simd, &second[(d * D + a) * D + b]);
+                            relative[k][a] = inverse[k][d].mul_add(slope, relative[k][a]);
+                        }
+                    }
+                    growth += relative[k][k];
+                }
+                for c in 0..D {
+                    for a in 0..D {
+                        bend[c][a] = match piola {
+                            // ∂(J⁻¹) = -J⁻¹ ∂J J⁻¹
+                            Piola::Covariant => {
+                                let mut sum = zero;
+                                for k in 0..D {
+                                    sum = relative[a][k].mul_add(inverse[k][c], sum);
+                                }
+                                -sum
+                            }
+                            // ∂(J / det J) = ∂J / det J - J / det J · ∂det J / det J
+                            Piola::Contravariant => {
+                                let slope = load(simd, &second[(c * D + a) * D + b]);
+                                slope * density - push[c][a] * growth
+                            }
+                        };
+                    }
+                }
+            }
+            bend
+        });
         Maps {
             push,
             inverse,
             contravariant,
             density,
+            bend,
         }
     }
 
-    /// One slot of a function. Full gradients take the maps to be constant.
+    /// One slot of a function.
     #[inline(always)]
     fn slot(&self, simd: S, slot: usize, u: &Reference<S, D>) -> f64x8<S> {
         let mut sum = splat(simd, 0.0);
@@ -115,11 +155,48 @@ impl<S: Simd, const D: usize> Maps<S, D> {
                 let mut along = splat(simd, 0.0);
                 for a in 0..D {
                     along = self.push[c][a].mul_add(u.derivative[a][b], along);
+                    if let Some(bend) = &self.bend {
+                        along = bend[b][c][a].mul_add(u.value[a], along);
+                    }
                 }
                 sum = along.mul_add(self.inverse[b][d], sum);
             }
         }
         sum
+    }
+}
+
+/// Second derivatives of the map at a point, if it has any.
+#[inline(always)]
+fn second_of<const D: usize>(second: &[Lane], point: usize) -> Option<&[Lane]> {
+    second.chunks_exact(D * D * D).nth(point)
+}
+
+/// Second derivatives of the map, `second[((q * dim + d) * dim + a) * dim + b]` = ∂²x_d / ∂ξ_a ∂ξ_b, from node
+/// coordinates and the second derivatives of the map's functions.
+#[inline(always)]
+pub(super) fn second_derivatives<S: Simd>(
+    simd: S,
+    dim: usize,
+    table: &[[[f64; 3]; 3]],
+    coords: &[Lane],
+    out: &mut [Lane],
+) {
+    let nodes = coords.len() / dim;
+    let cube = dim * dim * dim;
+    for (table, out) in table.chunks_exact(nodes).zip(out.chunks_exact_mut(cube)) {
+        for d in 0..dim {
+            for a in 0..dim {
+                for b in 0..dim {
+                    let mut sum = splat(simd, 0.0);
+                    for (i, slopes) in table.iter().enumerate() {
+                        let x = load(simd, &coords[i * dim + d]);
+                        sum = x.mul_add(splat(simd, slopes[a][b]), sum);
+                    }
+                    out[(d * dim + a) * dim + b] = sum.into();
+                }
+            }
+        }
     }
 }
 
@@ -134,11 +211,13 @@ pub(super) fn vector_slots<S: Simd, const D: usize>(
     points: usize,
     stride: usize,
     inverse: &[Lane],
+    second: &[Lane],
     out: &mut [Lane],
 ) {
     let zero = splat(simd, 0.0);
     for q in 0..points {
-        let maps = Maps::<S, D>::new(simd, piola, &inverse[q * stride * D * D..][..D * D]);
+        let inv = &inverse[q * stride * D * D..][..D * D];
+        let maps = Maps::<S, D>::new(simd, piola, inv, second_of::<D>(second, q));
         for i in 0..table.functions {
             let at = q * table.functions + i;
             let (value, derivative) = (&table.values[at], &table.derivatives[at]);
@@ -170,6 +249,7 @@ pub(super) fn vector_field<S: Simd, const D: usize>(
     count: usize,
     stride: usize,
     inverse: &[Lane],
+    second: &[Lane],
     dofs: &[Lane],
     registers: &mut [Lane],
 ) {
@@ -197,7 +277,8 @@ pub(super) fn vector_field<S: Simd, const D: usize>(
                 }
             }
         }
-        let maps = Maps::<S, D>::new(simd, piola, &inverse[q * stride * D * D..][..D * D]);
+        let inv = &inverse[q * stride * D * D..][..D * D];
+        let maps = Maps::<S, D>::new(simd, piola, inv, second_of::<D>(second, q));
         for slot in 0..COUNT {
             if let Some(register) = part.registers[slot] {
                 registers[register as usize * count + q] = maps.slot(simd, slot, &u).into();

@@ -1,7 +1,7 @@
 //! The map of one cell at one point: position, Jacobian, gradients.
 
 use super::Geometry;
-use crate::element::{CellKind, Lagrange, NodeFamily, Piola};
+use crate::element::{CellKind, Lagrange, NodeFamily, Piola, Tabulation};
 
 /// The shape functions of a geometry's map.
 ///
@@ -109,25 +109,39 @@ impl Frame {
 /// Second derivatives of a map, `[d][a][b]` = ∂²x_d / ∂ξ_a ∂ξ_b.
 pub(crate) type Second = [[[f64; 3]; 3]; 3];
 
-/// Second derivatives of the map of cell `cell` at reference coordinates `xi`. First derivatives of
-/// shape functions are combinations of shape functions, with their values at the nodes as
-/// coefficients.
+/// Second derivatives of the map of cell `cell` at reference coordinates `xi`.
 pub(crate) fn second_at(geometry: &dyn Geometry, cell: usize, xi: [f64; 3]) -> Second {
     let map = geometry.map();
     let basis = map_element(geometry.cell_kind(), map.degree);
     let n = basis.node_count();
     let nodes = &map.cell_nodes[cell * n..(cell + 1) * n];
-    let at_nodes = basis.tabulate(basis.nodes());
-    let here = basis.tabulate(&[xi]);
+    let table = second_table(&basis, &basis.tabulate(&[xi]));
     let mut out = [[[0.0; 3]; 3]; 3];
-    for (j, slope) in here.gradients_at(0).iter().enumerate() {
-        // The Jacobian at node j.
-        for (g, &node) in at_nodes.gradients_at(j).iter().zip(nodes) {
-            let x = map.nodes[node as usize];
-            for d in 0..3 {
+    for (slopes, &node) in table.iter().zip(nodes) {
+        let x = map.nodes[node as usize];
+        for d in 0..3 {
+            for a in 0..3 {
+                for b in 0..3 {
+                    out[d][a][b] += x[d] * slopes[a][b];
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Second derivatives of the functions of `basis` where `here` was tabulated, in the same order. First
+/// derivatives are combinations of the functions with their values at the nodes as coefficients.
+pub(crate) fn second_table(basis: &Lagrange, here: &Tabulation) -> Vec<[[f64; 3]; 3]> {
+    let n = basis.node_count();
+    let at_nodes = basis.tabulate(basis.nodes());
+    let mut out = vec![[[0.0; 3]; 3]; here.gradients.len()];
+    for (out, slopes) in out.chunks_exact_mut(n).zip(here.gradients.chunks_exact(n)) {
+        for (j, slope) in slopes.iter().enumerate() {
+            for (out, g) in out.iter_mut().zip(at_nodes.gradients_at(j)) {
                 for a in 0..3 {
                     for b in 0..3 {
-                        out[d][a][b] += x[d] * g[a] * slope[b];
+                        out[a][b] += g[a] * slope[b];
                     }
                 }
             }
