@@ -61,7 +61,7 @@ fn axes(vertices: usize, orientation: usize) -> [usize; 3] {
         _ => {
             let origin = orientation / 2;
             let (next, previous) = ((origin + 1) % 4, (origin + 3) % 4);
-            if orientation % 2 == 0 {
+            if orientation.is_multiple_of(2) {
                 [origin, next, previous]
             } else {
                 [origin, previous, next]
