@@ -8,6 +8,7 @@ use super::local::{contract, scatter};
 use super::scatter::Shared;
 use super::tables::{Basis, ParticleTile, RuleTile, Run, Table, Tile, for_table, tabulate};
 use super::tape;
+use super::vector::{gather_orientations, orient, orient_local, second_derivatives, vector_field};
 use crate::form::lower::Input;
 use crate::memory::Pool;
 use crate::particle::ParticleSamples;
@@ -57,6 +58,8 @@ pub(super) struct Scratch<'a> {
     pub weighted: &'a mut [Lane],
     pub slots: &'a mut [Lane],
     pub local: &'a mut [Lane],
+    pub turns: &'a mut [Lane],
+    pub second: &'a mut [Lane],
 }
 
 /// Work through one chunk of blocks with the widest instructions of this processor.
@@ -88,6 +91,8 @@ pub(crate) fn run_chunk(
         weighted: cut(layout.weighted),
         slots: cut(layout.slots),
         local: cut(layout.local),
+        turns: cut(layout.turns),
+        second: cut(layout.second),
     };
     let mut functions = Functions {
         tables: cut(layout.tables),
@@ -149,6 +154,9 @@ fn chunk_with<S: Simd>(
             evaluate(simd, plan, block, tile, snapshot, scratch);
             contract(simd, plan, block, tile, snapshot, scratch, &mut sums, sink);
         }
+        if plan.turns {
+            orient_local(simd, plan, block, scratch);
+        }
         scatter(plan, number, block, scratch, sink);
         // Unused lanes repeat an element and do not count.
         total += sums[..block.count as usize].iter().sum::<f64>();
@@ -179,6 +187,12 @@ fn evaluate<S: Simd>(
         let cells = block.cells(side);
         gather_coords(plan, cells, snapshot, scratch.coords);
         let jacobian_points = if snapshot.stride == 0 { 1 } else { count };
+        let seconds = plan.seconds(snapshot, count, side);
+        if !seconds.is_empty() {
+            let table = tile.second(side);
+            let out = &mut scratch.second[seconds];
+            second_derivatives(simd, gd, table, scratch.coords, out);
+        }
         let table = tile.table(side, Basis::Map);
         let inverse = &mut scratch.inverse[side * half..(side + 1) * half];
         macro_rules! run {
@@ -325,7 +339,6 @@ fn fill_fields<S: Simd>(
     let half = scratch.inverse.len() / plan.sides;
     for part in &plan.fields {
         let space = plan.program.fields[part.field].space();
-        let table = tile.table(part.side, Basis::Field(part.field));
         let values = &snapshot.fields[part.field];
         let components = space.components();
         for (lane, &cell) in block.cells(part.side).iter().enumerate() {
@@ -333,14 +346,42 @@ fn fill_fields<S: Simd>(
                 scratch.dofs[i][lane] = values[node as usize * components + part.dof];
             }
         }
-        for_table!(table, t => field_values(
+        let basis = Basis::Field(part.field);
+        let inverse = &scratch.inverse[part.side * half..(part.side + 1) * half];
+        if let Some(vectors) = space.vector_basis() {
+            gather_orientations(vectors, block.cells(part.side), scratch.turns);
+            orient(simd, vectors, scratch.turns, false, scratch.dofs, 0, 1);
+            let table = tile.vectors(part.side, basis);
+            macro_rules! run {
+                ($d:literal) => {
+                    vector_field::<S, $d>(
+                        simd,
+                        part,
+                        vectors.element().piola(),
+                        table,
+                        count,
+                        snapshot.stride,
+                        inverse,
+                        &scratch.second[plan.seconds(snapshot, count, part.side)],
+                        scratch.dofs,
+                        scratch.registers,
+                    )
+                };
+            }
+            match gd {
+                2 => run!(2),
+                _ => run!(3),
+            }
+            continue;
+        }
+        for_table!(tile.table(part.side, basis), t => field_values(
             simd,
             part,
             t,
             [gd, td],
             count,
             snapshot.stride,
-            &scratch.inverse[part.side * half..(part.side + 1) * half],
+            inverse,
             scratch.dofs,
             scratch.registers,
         ));
@@ -380,7 +421,7 @@ fn field_values<S: Simd, T: Table>(
     dofs: &[Lane],
     registers: &mut [Lane],
 ) {
-    let derivatives = part.registers[1..].iter().any(Option::is_some);
+    let derivatives = part.registers[1..4].iter().any(Option::is_some);
     for q in 0..count {
         let from = q * table.nodes();
         if let Some(register) = part.registers[0] {

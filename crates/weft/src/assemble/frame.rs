@@ -90,7 +90,7 @@ fn invert<S: Simd, const GD: usize, const TD: usize>(
 
 /// Adjugate (transposed cofactors) and determinant of an N × N matrix, N ≤ 3.
 #[inline(always)]
-fn adjugate<S: Simd, const N: usize>(
+pub(super) fn adjugate<S: Simd, const N: usize>(
     simd: S,
     a: &[[f64x8<S>; N]; N],
 ) -> ([[f64x8<S>; 3]; 3], f64x8<S>) {

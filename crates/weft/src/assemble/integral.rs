@@ -1,15 +1,19 @@
 //! The plan of one integral: tables, blocks and the shape of its local results.
 
 use super::domain::{self, Block};
+use super::engine::Snapshot;
 use super::error::AssembleError;
 use super::lanes::LANES;
 use super::scatter::{self, Colours};
-use crate::element::{CellKind, Element, Lagrange, Quadrature, Tabulation};
-use crate::form::lower::{Coefficient, Input, Operand, Program, Slot, lower};
+use super::tables::Basis;
+use crate::element::{
+    CellKind, Element, Lagrange, Piola, Quadrature, Tabulation, VectorElement, VectorTabulation,
+};
+use crate::form::lower::{Coefficient, Input, Operand, Program, Slot, lower, vector_slot};
 use crate::form::{DomainKind, FormError, Integral, Measure, SideOf};
-use crate::geometry::{Geometry, Topology, map_element};
+use crate::geometry::{Geometry, Topology, map_element, second_table};
 use crate::particle::ParticleQuadrature;
-use crate::space::Space;
+use crate::space::{Space, VectorBasis};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -19,9 +23,18 @@ const TILE_BYTES: usize = 320 << 10;
 /// Tables of one side of a group (cells have one side).
 pub(crate) struct SideTables {
     pub map: Arc<Tabulation>,
-    pub test: Option<Arc<Tabulation>>,
-    pub trial: Option<Arc<Tabulation>>,
-    pub fields: Vec<Arc<Tabulation>>,
+    /// Second derivatives of the map's functions, if they are needed.
+    pub second: Vec<[[f64; 3]; 3]>,
+    pub test: Option<Functions>,
+    pub trial: Option<Functions>,
+    pub fields: Vec<Functions>,
+}
+
+/// The functions of a space at the points.
+#[derive(Clone)]
+pub(crate) enum Functions {
+    Scalars(Arc<Tabulation>),
+    Vectors(Arc<VectorTabulation>),
 }
 
 pub(crate) struct Group {
@@ -35,8 +48,8 @@ pub(crate) struct FieldUse {
     pub field: usize,
     pub side: usize,
     pub dof: usize,
-    /// By derivative: value, then along each axis.
-    pub registers: [Option<u32>; 4],
+    /// By derivative: value, then along each axis; of vectors as in [`vector_slot`].
+    pub registers: [Option<u32>; vector_slot::COUNT],
 }
 
 /// Coefficients of a bilinear form between one side's test and one side's trial functions.
@@ -49,11 +62,14 @@ pub(crate) struct MatrixPart {
     pub blocks: [usize; 2],
     /// Distinct coefficients.
     pub operands: Vec<Operand>,
-    /// Range of `entries` for each (test component, trial component, test axis).
+    /// Range of `entries` for each (test component, trial component, test axis), or if `folded` for
+    /// each (test axis, test component, trial component).
     pub targets: Vec<(u32, u32)>,
     /// Coefficient and trial axis.
     pub entries: Vec<(u32, u32)>,
     pub symmetric: bool,
+    /// Whether the test functions are vectors.
+    pub folded: bool,
     /// Block positions in the matrix: `[block][i * trial nodes + j][lane]`.
     pub positions: Vec<u32>,
 }
@@ -71,6 +87,8 @@ pub(crate) struct VectorPart {
     pub components: usize,
     /// By (component, axis).
     pub coefficients: Vec<Option<Operand>>,
+    /// Whether the test functions are vectors.
+    pub folded: bool,
 }
 
 pub(crate) enum Parts {
@@ -100,6 +118,10 @@ pub(crate) struct IntegralPlan {
     pub parts: Parts,
     /// Whether test and trial functions are the same.
     pub same_functions: bool,
+    /// Whether a function is a vector, so that local results or fields are turned.
+    pub turns: bool,
+    /// Whether a full gradient of a vector-valued function occurs.
+    pub needs_second: bool,
     /// If the integral is over particles.
     pub particles: Option<ParticlePlan>,
     pub layout: Layout,
@@ -192,6 +214,10 @@ pub(crate) struct Layout {
     pub local: usize,
     pub tables: usize,
     pub work: usize,
+    /// Matrices of orientations.
+    pub turns: usize,
+    /// Second derivatives of the map.
+    pub second: usize,
 }
 
 impl Layout {
@@ -210,6 +236,8 @@ impl Layout {
             + self.local
             + self.tables
             + self.work
+            + self.turns
+            + self.second
     }
 }
 
@@ -247,6 +275,8 @@ impl IntegralPlan {
         let sides = if two_sided { 2 } else { 1 };
         check_inputs(&program, &text, on_sides, space_dim, topology.cell_count())?;
         check_particles(measure, &program, &text)?;
+        let turns = spaces_of(&program).any(|s| s.vector_basis().is_some());
+        let needs_second = takes_gradients_of_vectors(&program);
 
         let element_kind = if on_sides { kind.side_kind() } else { kind };
         let context = |source| AssembleError::Element {
@@ -283,7 +313,7 @@ impl IntegralPlan {
                     None => rule_points.clone(),
                     Some(map) => rule_points.iter().map(|&p| map.apply(p)).collect(),
                 };
-                tables.push(side_tables(&program, &map_basis, &at));
+                tables.push(side_tables(&program, &map_basis, &at, needs_second));
             }
             let normal = key.maps.first().map(|map| map.normal(kind));
             groups.push(Group {
@@ -344,6 +374,8 @@ impl IntegralPlan {
             fields,
             parts,
             same_functions,
+            turns,
+            needs_second,
             particles,
             layout: Layout::default(),
             text,
@@ -364,6 +396,25 @@ impl IntegralPlan {
         Ok(plan)
     }
 
+    /// Where the second derivatives of the map of a side are, in cells that are bent and if needed.
+    pub fn seconds(&self, snapshot: &Snapshot, points: usize, side: usize) -> Range<usize> {
+        if !self.needs_second || snapshot.stride == 0 {
+            return 0..0;
+        }
+        let each = points * self.space_dim.pow(3);
+        side * each..(side + 1) * each
+    }
+
+    /// The map of the test or trial functions, if they are vectors.
+    pub fn piola(&self, basis: Basis) -> Option<Piola> {
+        let space = match basis {
+            Basis::Test => self.program.test.as_ref(),
+            Basis::Trial => self.program.trial.as_ref(),
+            Basis::Map | Basis::Field(_) => None,
+        };
+        space?.vector_element().map(VectorElement::piola)
+    }
+
     fn layout_for(&self, tile: usize) -> Layout {
         let gd = self.space_dim;
         let td = self.topology.cell_kind().dim();
@@ -374,7 +425,11 @@ impl IntegralPlan {
             crate::form::lower::Instruction::Native { arguments, .. } => arguments.len(),
             _ => 0,
         });
+        let entries = |s: &Space| s.vector_basis().map_or(0, VectorBasis::entry_count);
+        let second = if self.needs_second { gd * gd * gd } else { 0 };
         let mut layout = Layout {
+            second: self.sides * tile * second,
+            turns: most(&mut spaces_of(&self.program).map(entries)),
             coords: self.map_nodes * gd,
             inverse: self.sides * tile * td * gd,
             measure: tile,
@@ -440,9 +495,22 @@ pub(super) fn measure_degree(kind: CellKind, map_degree: usize) -> usize {
     }
 }
 
-fn side_tables(program: &Program, map_basis: &Lagrange, at: &[[f64; 3]]) -> SideTables {
+fn side_tables(
+    program: &Program,
+    map_basis: &Lagrange,
+    at: &[[f64; 3]],
+    needs_second: bool,
+) -> SideTables {
     let map = Arc::new(map_basis.tabulate(at));
-    let table = |space: &Space| Arc::new(space.element().tabulate(at));
+    let second = if needs_second {
+        second_table(map_basis, &map)
+    } else {
+        Vec::new()
+    };
+    let table = |space: &Space| match space.vector_element() {
+        Some(element) => Functions::Vectors(Arc::new(element.tabulate(at))),
+        None => Functions::Scalars(Arc::new(space.element().tabulate(at))),
+    };
     let test = program.test.as_ref().map(table);
     let trial = match (&program.test, &program.trial) {
         (Some(a), Some(b)) if a.same(b) => test.clone(),
@@ -451,10 +519,42 @@ fn side_tables(program: &Program, map_basis: &Lagrange, at: &[[f64; 3]]) -> Side
     let fields = program.fields.iter().map(|f| table(f.space())).collect();
     SideTables {
         map,
+        second,
         test,
         trial,
         fields,
     }
+}
+
+/// Spaces of the arguments and fields.
+fn spaces_of(program: &Program) -> impl Iterator<Item = &Space> {
+    let arguments = program.test.iter().chain(&program.trial);
+    arguments.chain(program.fields.iter().map(|f| f.space()))
+}
+
+/// Every slot of an argument or field, with its space.
+fn slots_with_spaces(program: &Program) -> impl Iterator<Item = (&Space, usize)> {
+    let coefficients = program.coefficients.iter();
+    let arguments = coefficients.flat_map(|c| {
+        let test = program.test.as_ref().zip(c.test);
+        let trial = program.trial.as_ref().zip(c.trial);
+        [test, trial]
+    });
+    let arguments = arguments
+        .flatten()
+        .map(|(space, slot)| (space, slot.derivative as usize));
+    let fields = program.inputs.iter().filter_map(|(input, _)| match input {
+        &Input::Field {
+            field, derivative, ..
+        } => Some((program.fields[field].space(), derivative)),
+        _ => None,
+    });
+    arguments.chain(fields)
+}
+
+fn takes_gradients_of_vectors(program: &Program) -> bool {
+    slots_with_spaces(program)
+        .any(|(space, slot)| space.vector_element().is_some() && slot >= vector_slot::GRADIENT)
 }
 
 fn check_spaces(
@@ -463,8 +563,7 @@ fn check_spaces(
     topology: &Arc<Topology>,
     text: &str,
 ) -> Result<(), AssembleError> {
-    let arguments = program.test.iter().chain(&program.trial);
-    for space in arguments.chain(program.fields.iter().map(|f| f.space())) {
+    for space in spaces_of(program) {
         if space.geometry().id() != geometry.id() {
             return Err(FormError::Domain(format!(
                 "a function in `{text}` lives on another geometry than the measure"
@@ -481,10 +580,15 @@ fn check_spaces(
 /// Particle data has values at particles, and particles are in cells of their geometry.
 fn check_particles(measure: &Measure, program: &Program, text: &str) -> Result<(), AssembleError> {
     let fail = |message: String| Err(FormError::Domain(message).into());
+    let vectors = spaces_of(program).find_map(Space::vector_element);
     match (&measure.particles, program.particle_data.first()) {
         (None, Some(data)) => fail(format!(
             "the particle data `{}` has values at particles only; take the integral of `{text}` on particles",
             data.name()
+        )),
+        (Some(_), _) if let Some(element) = vectors => fail(format!(
+            "functions of a {} space are not evaluated at particles; interpolate them into a Lagrange space for `{text}`",
+            element.family()
         )),
         (Some(_), _) if measure.kind != DomainKind::Cells => fail(format!(
             "particles lie in cells; take the integral of `{text}` over cells (dx)"
@@ -529,12 +633,14 @@ fn check_inputs(
                 );
                 return Err(FormError::Domain(message).into());
             }
-            Input::Field { derivative, .. } if *derivative > space_dim => return axes(),
             _ => {}
         }
     }
-    let slots = program.coefficients.iter().flat_map(|c| [c.test, c.trial]);
-    if slots.flatten().any(|s| s.derivative as usize > space_dim) {
+    let beyond = |(space, slot): (&Space, usize)| match space.vector_element() {
+        Some(_) => slot >= vector_slot::GRADIENT && (slot - vector_slot::GRADIENT) % 3 >= space_dim,
+        None => slot > space_dim,
+    };
+    if slots_with_spaces(program).any(beyond) {
         return axes();
     }
     Ok(())
@@ -561,7 +667,7 @@ fn field_uses(program: &Program) -> Vec<FieldUse> {
                 field,
                 side,
                 dof,
-                registers: [None; 4],
+                registers: [None; vector_slot::COUNT],
             });
             uses.len() - 1
         });
@@ -607,7 +713,8 @@ fn matrix_parts(
                 trial_axes = test_axes.clone();
             }
             // A form that takes most derivatives takes the fast path for all of them.
-            if test_axes.len() + 1 == space_dim && test_axes[0] > 0 && space_dim == 3 {
+            let folded = test.vector_element().is_some();
+            if !folded && test_axes.len() + 1 == space_dim && test_axes[0] > 0 && space_dim == 3 {
                 test_axes = (1..=space_dim as u8).collect();
                 trial_axes = if test.same(trial) {
                     test_axes.clone()
@@ -619,27 +726,31 @@ fn matrix_parts(
             let mut operands: Vec<Operand> = Vec::new();
             let mut targets = Vec::new();
             let mut entries = Vec::new();
-            for c in 0..blocks[0] {
-                for d in 0..blocks[1] {
-                    for &axis in &test_axes {
-                        let start = entries.len() as u32;
-                        for (t, r, value) in &here {
-                            let fits =
-                                t.dof as usize == c && r.dof as usize == d && t.derivative == axis;
-                            if !fits {
-                                continue;
-                            }
-                            let operand =
-                                operands.iter().position(|o| o == value).unwrap_or_else(|| {
-                                    operands.push(*value);
-                                    operands.len() - 1
-                                });
-                            let axis = trial_axes.iter().position(|&a| a == r.derivative);
-                            entries.push((operand as u32, axis.unwrap_or(0) as u32));
-                        }
-                        targets.push((start, entries.len() as u32));
+            let pairs = (0..blocks[0]).flat_map(|c| (0..blocks[1]).map(move |d| (c, d)));
+            let order: Vec<(u8, usize, usize)> = if folded {
+                let axes = test_axes.iter();
+                axes.flat_map(|&a| pairs.clone().map(move |(c, d)| (a, c, d)))
+                    .collect()
+            } else {
+                pairs
+                    .flat_map(|(c, d)| test_axes.iter().map(move |&a| (a, c, d)))
+                    .collect()
+            };
+            for (axis, c, d) in order {
+                let start = entries.len() as u32;
+                for (t, r, value) in &here {
+                    let fits = t.dof as usize == c && r.dof as usize == d && t.derivative == axis;
+                    if !fits {
+                        continue;
                     }
+                    let operand = operands.iter().position(|o| o == value).unwrap_or_else(|| {
+                        operands.push(*value);
+                        operands.len() - 1
+                    });
+                    let axis = trial_axes.iter().position(|&a| a == r.derivative);
+                    entries.push((operand as u32, axis.unwrap_or(0) as u32));
                 }
+                targets.push((start, entries.len() as u32));
             }
             parts.push(MatrixPart {
                 test_side,
@@ -651,6 +762,7 @@ fn matrix_parts(
                 targets,
                 entries,
                 symmetric,
+                folded,
                 positions: Vec::new(),
             });
         }
@@ -683,6 +795,7 @@ fn vector_parts(program: &Program, test: &Space, sides: usize) -> Vec<VectorPart
             axes,
             components,
             coefficients,
+            folded: test.vector_element().is_some(),
         });
     }
     parts

@@ -7,9 +7,11 @@ use super::integral::{IntegralPlan, MatrixPart, Parts, VectorPart};
 use super::kernel::{Contraction, basis_slots, contract as contract_slots};
 use super::lanes::{LANES, Lane, load, splat};
 use super::scatter::Shared;
-use super::tables::{AnyTable, Basis, Table, Tile, for_table};
+use super::tables::{Basis, Tile, for_table};
 use super::tape;
+use super::vector::vector_slots;
 use crate::form::lower::Operand;
+use crate::space::Space;
 use fearless_simd::{Simd, f64x8, prelude::*};
 
 #[inline(always)]
@@ -38,8 +40,7 @@ pub(super) fn contract<S: Simd>(
             let mut local = 0;
             for part in parts {
                 vector_part(simd, plan, part, tile, snapshot, scratch, local);
-                local +=
-                    part.components * plan.program.test.as_ref().map_or(0, |s| s.nodes_per_cell());
+                local += part.components * nodes_of(&plan.program.test);
             }
         }
         Parts::Scalar(Some(value)) => {
@@ -92,34 +93,66 @@ fn counted<S: Simd>(simd: S, tile: Tile, weight: f64x8<S>, value: f64x8<S>) -> f
 }
 
 fn local_size(plan: &IntegralPlan, part: &MatrixPart) -> usize {
-    let nodes =
-        |space: &Option<crate::space::Space>| space.as_ref().map_or(0, |s| s.nodes_per_cell());
-    nodes(&plan.program.test) * nodes(&plan.program.trial) * part.components()
+    nodes_of(&plan.program.test) * nodes_of(&plan.program.trial) * part.components()
 }
 
+fn nodes_of(space: &Option<Space>) -> usize {
+    space.as_ref().map_or(0, Space::nodes_per_cell)
+}
+
+/// Points and axes of a contraction.
+fn folded(points: usize, axes: usize, folded: bool) -> (usize, usize) {
+    if folded {
+        (points * axes, 1)
+    } else {
+        (points, axes)
+    }
+}
+
+/// Slots of the test or trial functions of a side.
 #[inline(always)]
 fn slots_of<S: Simd>(
     simd: S,
     plan: &IntegralPlan,
-    table: AnyTable,
-    points: usize,
+    tile: Tile,
+    basis: Basis,
     side: usize,
     axes: &[u8],
     snapshot: &Snapshot,
     inverse: &[Lane],
+    second: &[Lane],
     out: &mut [Lane],
 ) {
+    let (points, stride) = (tile.count(), snapshot.stride);
     let half = inverse.len() / plan.sides;
-    for_table!(table, t => basis_slots(
+    let inverse = &inverse[side * half..(side + 1) * half];
+    if let Some(piola) = plan.piola(basis) {
+        let table = tile.vectors(side, basis);
+        let second = &second[plan.seconds(snapshot, points, side)];
+        macro_rules! run {
+            ($d:literal) => {
+                vector_slots::<S, $d>(
+                    simd, piola, axes, table, points, stride, inverse, second, out,
+                )
+            };
+        }
+        match plan.space_dim {
+            2 => run!(2),
+            _ => run!(3),
+        }
+        return;
+    }
+    for_table!(tile.table(side, basis), t => basis_slots(
         simd,
         plan.space_dim,
         plan.topology.cell_kind().dim(),
         axes,
         t,
         points,
-        snapshot.stride,
-        &inverse[side * half..(side + 1) * half],
-        out,));
+        stride,
+        inverse,
+        out,
+    ));
 }
 
 #[inline(always)]
@@ -133,18 +166,17 @@ fn matrix_part<S: Simd>(
     local: usize,
 ) {
     let count = tile.count();
-    let test = tile.table(part.test_side, Basis::Test);
-    let trial = tile.table(part.trial_side, Basis::Trial);
-    let rows = for_table!(test, t => t.nodes());
+    let rows = nodes_of(&plan.program.test);
     slots_of(
         simd,
         plan,
-        test,
-        count,
+        tile,
+        Basis::Test,
         part.test_side,
         &part.test_axes,
         snapshot,
         scratch.inverse,
+        scratch.second,
         scratch.test,
     );
     let shared = part.test_side == part.trial_side
@@ -154,12 +186,13 @@ fn matrix_part<S: Simd>(
         slots_of(
             simd,
             plan,
-            trial,
-            count,
+            tile,
+            Basis::Trial,
             part.trial_side,
             &part.trial_axes,
             snapshot,
             scratch.inverse,
+            scratch.second,
             scratch.trial,
         );
     }
@@ -182,7 +215,7 @@ fn matrix_part<S: Simd>(
     let trial_axes = part.trial_axes.len();
     let components = part.components();
     let width = part.targets.len();
-    let n = for_table!(trial, t => t.nodes());
+    let n = nodes_of(&plan.program.trial);
     let add = tile.first() > 0;
     for j in 0..n {
         // Trial function j with the coefficients put in: what the test slots multiply.
@@ -200,8 +233,11 @@ fn matrix_part<S: Simd>(
             }
         }
         let rows = if part.symmetric { j + 1 } else { rows };
+        // All slots of a vector-valued function multiply one degree of freedom, so they are summed
+        // like further points.
+        let (points, axes) = folded(count, part.test_axes.len(), part.folded);
         let job = Contraction {
-            points: count,
+            points,
             rows,
             components,
             basis: scratch.test,
@@ -210,12 +246,7 @@ fn matrix_part<S: Simd>(
             start: j * components,
             step: n * components,
         };
-        contract_slots(
-            simd,
-            part.test_axes.len(),
-            &job,
-            &mut scratch.local[local..],
-        );
+        contract_slots(simd, axes, &job, &mut scratch.local[local..]);
     }
 }
 
@@ -230,16 +261,16 @@ fn vector_part<S: Simd>(
     local: usize,
 ) {
     let count = tile.count();
-    let test = tile.table(part.side, Basis::Test);
     slots_of(
         simd,
         plan,
-        test,
-        count,
+        tile,
+        Basis::Test,
         part.side,
         &part.axes,
         snapshot,
         scratch.inverse,
+        scratch.second,
         scratch.test,
     );
     let width = part.coefficients.len();
@@ -261,9 +292,10 @@ fn vector_part<S: Simd>(
         }
     }
     let components = part.components;
+    let (points, axes) = folded(count, part.axes.len(), part.folded);
     let job = Contraction {
-        points: count,
-        rows: for_table!(test, t => t.nodes()),
+        points,
+        rows: nodes_of(&plan.program.test),
         components,
         basis: scratch.test,
         slots: &scratch.slots[..count * width],
@@ -271,7 +303,7 @@ fn vector_part<S: Simd>(
         start: 0,
         step: components,
     };
-    contract_slots(simd, part.axes.len(), &job, &mut scratch.local[local..]);
+    contract_slots(simd, axes, &job, &mut scratch.local[local..]);
 }
 
 /// Add the local results of a block to the global array.

@@ -20,10 +20,12 @@ mod scatter;
 mod tables;
 mod tape;
 mod values;
+mod vector;
 
 pub use deform::{DeformError, Deformation};
 pub use error::AssembleError;
 pub use plan::{MatrixPlan, PointPlan, ScalarPlan, VectorPlan};
+pub(crate) use values::interpolate_values;
 pub use values::{ProjectError, evaluate_at, interpolate, project};
 
 use crate::form::Form;

@@ -83,6 +83,7 @@ impl Plan {
         if samples.is_some_and(|s| !Arc::ptr_eq(s.topology(), &plan.topology)) {
             return Err(AssembleError::StaleParticles);
         }
+        let general = plan.geometry.map_class() == MapClass::General;
         let map = plan.geometry.map();
         plan.program.evaluate_uniforms(&mut self.uniforms);
         // A copy of the values as they are now: nothing that runs later can change them.
@@ -113,7 +114,7 @@ impl Plan {
             nodes: &map.nodes,
             cell_nodes: &map.cell_nodes,
             // Asked for each time: moved vertices may bend cells that were straight.
-            stride: (plan.geometry.map_class() == MapClass::General) as usize,
+            stride: general as usize,
             uniforms: &self.uniforms,
             fields: &self.fields,
             particle_data: &self.particle_data,

@@ -6,8 +6,9 @@
 //! fullest have points without weight at the end.
 
 use super::domain::Block;
-use super::integral::{Group, IntegralPlan, ParticlePlan, SideTables};
+use super::integral::{Functions, Group, IntegralPlan, ParticlePlan, SideTables};
 use super::lanes::{LANES, Lane, load, splat};
+use super::vector::VectorTable;
 use crate::particle::ParticleSamples;
 use fearless_simd::{Simd, f64x8};
 
@@ -135,6 +136,29 @@ impl<'a> Tile<'a> {
         }
     }
 
+    /// The table of vector-valued functions.
+    #[inline(always)]
+    pub fn vectors(self, side: usize, basis: Basis) -> VectorTable<'a> {
+        match self {
+            Tile::Rule(t) => t.vectors(side, basis),
+            // Refused when the form was planned.
+            Tile::Particles(_) => unreachable!("no vector-valued functions at particles"),
+        }
+    }
+
+    /// Second derivatives of the map's functions.
+    #[inline(always)]
+    pub fn second(self, side: usize) -> &'a [[[f64; 3]; 3]] {
+        match self {
+            Tile::Rule(t) => {
+                let tables = &t.group.sides[side];
+                let n = tables.map.nodes;
+                &tables.second[t.first * n..(t.first + t.count) * n]
+            }
+            Tile::Particles(_) => &[],
+        }
+    }
+
     /// From measure densities to weights.
     #[inline(always)]
     pub fn weigh<S: Simd>(self, simd: S, measure: &mut [Lane]) {
@@ -188,13 +212,32 @@ fn planned<T>(table: Option<T>) -> T {
 
 impl<'a> RuleTile<'a> {
     #[inline(always)]
+    fn functions(self, side: usize, basis: Basis) -> &'a Functions {
+        let tables: &SideTables = &self.group.sides[side];
+        match basis {
+            Basis::Map | Basis::Test => planned(tables.test.as_ref()),
+            Basis::Trial => planned(tables.trial.as_ref()),
+            Basis::Field(field) => &tables.fields[field],
+        }
+    }
+
+    #[inline(always)]
+    fn vectors(self, side: usize, basis: Basis) -> VectorTable<'a> {
+        match self.functions(side, basis) {
+            Functions::Vectors(table) => VectorTable::new(table, self.first, self.count),
+            Functions::Scalars(_) => unreachable!("vector-valued functions are asked for"),
+        }
+    }
+
+    #[inline(always)]
     fn table(self, side: usize, basis: Basis) -> Common<'a> {
         let tables: &SideTables = &self.group.sides[side];
         let all = match basis {
             Basis::Map => &tables.map,
-            Basis::Test => planned(tables.test.as_ref()),
-            Basis::Trial => planned(tables.trial.as_ref()),
-            Basis::Field(field) => &tables.fields[field],
+            _ => match self.functions(side, basis) {
+                Functions::Scalars(table) => table,
+                Functions::Vectors(_) => unreachable!("scalar functions are asked for"),
+            },
         };
         let range = self.first * all.nodes..(self.first + self.count) * all.nodes;
         Common {

@@ -5,9 +5,9 @@ use super::integral::measure_degree;
 use super::plan::PointPlan;
 use crate::field::Field;
 use crate::form::{Expr, FormError};
-use crate::geometry::Geometry;
+use crate::geometry::{Geometry, frames_at};
 use crate::solve::{Jacobi, Krylov, KrylovOptions, Method, SolveError};
-use crate::space::Space;
+use crate::space::{Space, VectorBasis};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -35,14 +35,62 @@ pub fn evaluate_at(
     Ok(out)
 }
 
-/// The field of `space` that equals `expression` at the nodes. A node that several cells share
-/// takes the value of the cell with the smallest number.
+/// The field of `space` that has the degrees of freedom of `expression`: its values at the nodes, or
+/// its moments on edges, faces and cells in H(curl) and H(div) spaces, by quadrature. A node that
+/// several cells share takes the value of the cell with the smallest number.
 pub fn interpolate(expression: &Expr, space: &Space) -> Result<Field, AssembleError> {
-    check_shape(expression, space)?;
-    let values = evaluate_at(expression, space.geometry(), space.element().nodes())?;
+    let values = interpolate_values(expression, space)?;
     let field = Field::zeros(space);
-    spread(&values, space, &mut field.values_mut());
+    field.values_mut().copy_from_slice(&values);
     Ok(field)
+}
+
+/// The degrees of freedom of [`interpolate`].
+pub(crate) fn interpolate_values(
+    expression: &Expr,
+    space: &Space,
+) -> Result<Vec<f64>, AssembleError> {
+    check_shape(expression, space)?;
+    let mut out = vec![0.0; space.dof_count()];
+    match space.vector_basis() {
+        Some(basis) => moments(expression, space, basis, &mut out)?,
+        None => {
+            let values = evaluate_at(expression, space.geometry(), space.element().nodes())?;
+            spread(&values, space, &mut out);
+        }
+    }
+    Ok(out)
+}
+
+/// Moments of `expression`, pulled back to the reference cell.
+fn moments(
+    expression: &Expr,
+    space: &Space,
+    basis: &VectorBasis,
+    out: &mut [f64],
+) -> Result<(), AssembleError> {
+    let geometry = space.geometry();
+    let element = basis.element();
+    let points = element.moment_points();
+    let values = evaluate_at(expression, geometry, &points)?;
+    let frames = frames_at(&**geometry, &points);
+    let dim = geometry.space_dim();
+    let mut pulled = vec![[0.0; 3]; points.len()];
+    let mut dofs = vec![0.0; element.function_count()];
+    // Backwards, so that the smallest cell writes last.
+    for cell in (0..space.topology().cell_count()).rev() {
+        for (q, pulled) in pulled.iter_mut().enumerate() {
+            let u = &values[(cell * points.len() + q) * dim..][..dim];
+            let pull = frames(cell, q).pull(element.piola(), dim);
+            *pulled = pull.map(|row| row.iter().zip(u).map(|(p, u)| p * u).sum());
+        }
+        element.moments(&pulled, &mut dofs);
+        basis.to_shared(cell, &mut dofs);
+        for (&node, &dof) in space.cell_nodes(cell).iter().zip(&dofs) {
+            out[node as usize] = dof;
+        }
+    }
+    Ok(())
 }
 
 /// From values at the element's nodes in every cell, `[cell][node][component]`, to degrees of

@@ -1,6 +1,6 @@
 //! Errors of quadrature rules and shape functions.
 
-use super::{CellKind, ElementFamily, NodeFamily, RuleFamily};
+use super::{CellKind, ElementFamily, NodeFamily, RuleFamily, VectorFamily};
 
 /// Why a rule or a set of shape functions cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -78,6 +78,28 @@ pub enum ElementError {
         kind: CellKind,
         /// Node family asked for.
         family: NodeFamily,
+        /// Degree asked for.
+        degree: usize,
+        /// Highest degree available.
+        max: usize,
+    },
+    /// The family of vector-valued elements has none on this kind of cell.
+    #[error("no {family} element on a {}: it exists on {allowed}", kind.name())]
+    VectorCell {
+        /// Family asked for.
+        family: VectorFamily,
+        /// Cell asked for.
+        kind: CellKind,
+        /// Cells that have one.
+        allowed: String,
+    },
+    /// The degree of a vector-valued element is not one of those there are.
+    #[error("no {family} element of degree {degree} on a {}: degrees 1 to {max} are accepted", kind.name())]
+    VectorDegree {
+        /// Family asked for.
+        family: VectorFamily,
+        /// Cell asked for.
+        kind: CellKind,
         /// Degree asked for.
         degree: usize,
         /// Highest degree available.

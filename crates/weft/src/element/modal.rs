@@ -11,14 +11,14 @@ use super::line::jacobi_recurrence;
 
 const P: usize = MAX_LAGRANGE_DEGREE;
 /// Dimension of the polynomials of the highest degree on a tet.
-const MAX_MODES: usize = (P + 1) * (P + 2) * (P + 3) / 6;
+pub(super) const MAX_MODES: usize = (P + 1) * (P + 2) * (P + 3) / 6;
 
 /// A degree up to which little scratch memory is needed, and the modes of a tet there.
 const FEW: usize = 4;
 const FEW_MODES: usize = 35;
 
 /// A value and its three derivatives.
-type Jet = [f64; 4];
+pub(super) type Jet = [f64; 4];
 
 fn times(a: Jet, b: Jet) -> Jet {
     [
@@ -56,7 +56,12 @@ fn homogeneous_jacobi(degree: usize, alpha: usize, u: Jet, s: Jet, start: Jet) -
 
 /// Evaluates the orthonormal polynomials (for the normalised measure, up to a constant factor) of
 /// total degree up to `degree`, and their derivatives; returns how many there are.
-fn orthonormal(kind: CellKind, degree: usize, point: [f64; 3], out: &mut [Jet]) -> usize {
+pub(super) fn orthonormal(
+    kind: CellKind,
+    degree: usize,
+    point: [f64; 3],
+    out: &mut [Jet],
+) -> usize {
     let one = [1.0, 0.0, 0.0, 0.0];
     let c = [
         [point[0], 1.0, 0.0, 0.0],

@@ -5,7 +5,8 @@
 //! (form → field → space → geometry), so a cycle cannot be built.
 
 use crate::form::Expr;
-use crate::space::{Space, SpaceError};
+use crate::geometry::Frame;
+use crate::space::{Space, SpaceError, VectorBasis};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -143,8 +144,11 @@ impl Field {
         if cell >= count {
             return Err(FieldError::NoSuchCell { cell, count });
         }
-        let table = space.element().tabulate(&[xi]);
         let frame = crate::geometry::frame_at(&**geometry, cell, xi);
+        if let Some(basis) = space.vector_basis() {
+            return Ok(self.evaluate_vector(basis, cell, xi, &frame));
+        }
+        let table = space.element().tabulate(&[xi]);
         let kind = space.value();
         let len = space.shape().len();
         let dim = geometry.space_dim();
@@ -171,6 +175,53 @@ impl Field {
             }
         }
         Ok(out)
+    }
+
+    fn evaluate_vector(
+        &self,
+        basis: &VectorBasis,
+        cell: usize,
+        xi: [f64; 3],
+        frame: &Frame,
+    ) -> PointValue {
+        let space = &self.0.space;
+        let dim = space.geometry().space_dim();
+        let values = self.values();
+        let nodes = space.cell_nodes(cell).iter();
+        let mut dofs: Vec<f64> = nodes.map(|&node| values[node as usize]).collect();
+        basis.to_cell(cell, &mut dofs);
+        let element = basis.element();
+        let table = element.tabulate(&[xi]);
+        let (mut value, mut derivative) = ([0.0; 3], [[0.0; 3]; 3]);
+        for ((u, v), dv) in dofs.iter().zip(&table.values).zip(&table.derivatives) {
+            for a in 0..dim {
+                value[a] += u * v[a];
+                for b in 0..dim {
+                    derivative[a][b] += u * dv[a][b];
+                }
+            }
+        }
+        let push = frame.push(element.piola(), dim);
+        let second = crate::geometry::second_at(&**space.geometry(), cell, xi);
+        let bend = frame.push_derivatives(element.piola(), dim, &second);
+        let mut out = PointValue {
+            value: vec![0.0; dim],
+            gradient: vec![[0.0; 3]; dim],
+        };
+        for c in 0..dim {
+            for a in 0..dim {
+                out.value[c] += push[c][a] * value[a];
+            }
+            for b in 0..dim {
+                let along: f64 = (0..dim)
+                    .map(|a| push[c][a] * derivative[a][b] + bend[b][c][a] * value[a])
+                    .sum();
+                for d in 0..dim {
+                    out.gradient[c][d] += along * frame.inverse[b][d];
+                }
+            }
+        }
+        out
     }
 }
 

@@ -6,8 +6,9 @@ use super::error::FormError;
 use super::expr::{Expr, Op, Role};
 use super::functions::{Binary, Unary};
 use super::shape::Shape;
+use crate::element::Piola;
 use crate::field::Field;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Parts of an expression that is still differentiated. Repeated derivatives multiply the
@@ -54,7 +55,9 @@ impl Chain<'_> {
             | Op::Argument(..)
             | Op::Field(_)
             | Op::Gradient(_)
-            | Op::Partial(..) => (self.seed)(e).unwrap_or_else(zero),
+            | Op::Partial(..)
+            | Op::Divergence(_)
+            | Op::Curl(_) => (self.seed)(e).unwrap_or_else(zero),
             Op::Tensor(parts) => {
                 Expr::tensor(e.shape(), parts.iter().map(|p| self.derive(p)).collect())
             }
@@ -251,6 +254,8 @@ pub(crate) fn children(op: &Op) -> Vec<&Expr> {
         | Op::Invalid(_) => vec![],
         Op::Gradient(a)
         | Op::Partial(a, ..)
+        | Op::Divergence(a)
+        | Op::Curl(a)
         | Op::Component(a, _)
         | Op::Unary(_, a)
         | Op::Transpose(a)
@@ -275,6 +280,68 @@ pub(crate) fn children(op: &Op) -> Vec<&Expr> {
 impl Expr {
     fn is_basis_leaf(&self) -> bool {
         matches!(self.op(), Op::Argument(..) | Op::Field(_))
+    }
+
+    /// The map of the functions of an argument or a field of an H(curl) or H(div) space.
+    fn piola(&self) -> Option<Piola> {
+        match self.op() {
+            Op::Argument(_, space) => space.vector_element().map(|e| e.piola()),
+            Op::Field(field) => field.space().vector_element().map(|e| e.piola()),
+            _ => None,
+        }
+    }
+
+    /// Whether some argument or field is of a space with this map.
+    fn holds(&self, piola: Piola, seen: &mut HashSet<usize>) -> bool {
+        seen.insert(address(self))
+            && (self.piola() == Some(piola)
+                || children(self.op())
+                    .into_iter()
+                    .any(|c| c.holds(piola, seen)))
+    }
+
+    /// The divergence (`Piola::Contravariant`) or curl (`Covariant`) of what is made of functions
+    /// that have one by themselves: taken apart down to these, so that no full gradient is needed.
+    fn natural(&self, piola: Piola) -> Option<Expr> {
+        let of = |e: &Expr| match piola {
+            Piola::Contravariant => e.div(),
+            Piola::Covariant => e.curl(),
+        };
+        if self.piola() == Some(piola) {
+            let shape = match (piola, self.shape().len()) {
+                (Piola::Covariant, 3) => Shape::Vector(3),
+                _ => Shape::Scalar,
+            };
+            let op = match piola {
+                Piola::Contravariant => Op::Divergence(self.clone()),
+                Piola::Covariant => Op::Curl(self.clone()),
+            };
+            return Some(Expr::make(op, shape, self.held().clone()));
+        }
+        if !self.holds(piola, &mut HashSet::new()) {
+            return None;
+        }
+        Some(match self.op() {
+            Op::Unary(Unary::Neg, a) => -of(a),
+            Op::Binary(Binary::Add, l, r) => of(l) + of(r),
+            Op::Binary(Binary::Sub, l, r) => of(l) - of(r),
+            Op::Restrict(super::SideOf::Inside, a) => of(a).inside(),
+            Op::Restrict(super::SideOf::Outside, a) => of(a).outside(),
+            Op::Scale(f, a) => {
+                let whole = f * of(a);
+                // A number or parameter does not vary.
+                if space_dim(f, &mut HashMap::new()).is_none() {
+                    return Some(whole);
+                }
+                let slope = f.grad();
+                whole
+                    + match piola {
+                        Piola::Contravariant => slope.dot(a),
+                        Piola::Covariant => slope.cross(a),
+                    }
+            }
+            _ => return None,
+        })
     }
 
     /// Derivative of component `c` of an argument or field along axis `d`.
@@ -306,7 +373,7 @@ impl Expr {
                     let parts = (0..leaf.shape().len()).map(|c| leaf.partial(c, d));
                     Some(Expr::tensor(leaf.shape(), parts.collect()))
                 }
-                Op::Gradient(_) | Op::Partial(..) => {
+                Op::Gradient(_) | Op::Partial(..) | Op::Divergence(_) | Op::Curl(_) => {
                     Some(leaf.unavailable("a second derivative of a discrete function"))
                 }
                 Op::Normal => Some(leaf.unavailable("a derivative of the normal")),
@@ -367,6 +434,9 @@ impl Expr {
         if self.error().is_some() {
             return self.clone();
         }
+        if let Some(natural) = self.natural(Piola::Contravariant) {
+            return natural;
+        }
         let dim = space_dim(self, &mut HashMap::new());
         match self.shape() {
             // Nothing in it varies.
@@ -400,6 +470,9 @@ impl Expr {
     pub fn curl(&self) -> Expr {
         if self.error().is_some() {
             return self.clone();
+        }
+        if let Some(natural) = self.natural(Piola::Covariant) {
+            return natural;
         }
         let dim = space_dim(self, &mut HashMap::new());
         match self.shape() {
@@ -475,6 +548,8 @@ impl Expr {
                     Some(direction.grad_in(Some(field.space().geometry().space_dim())))
                 }
                 Op::Partial(a, c, d) if is_field(a, field) => Some(partial(*c, *d)),
+                Op::Divergence(a) if is_field(a, field) => Some(direction.div()),
+                Op::Curl(a) if is_field(a, field) => Some(direction.curl()),
                 _ => None,
             }
         };
@@ -496,6 +571,8 @@ impl Expr {
                 Op::Argument(Role::Trial, _) => Some(value.clone()),
                 Op::Gradient(a) if is_trial(a) => Some(value.grad()),
                 Op::Partial(a, c, d) if is_trial(a) => Some(value.partial(*c, *d)),
+                Op::Divergence(a) if is_trial(a) => Some(value.div()),
+                Op::Curl(a) if is_trial(a) => Some(value.curl()),
                 _ => None,
             }
         };

@@ -59,11 +59,13 @@ impl Estimate {
             Op::Normal => map - 1,
             Op::Argument(_, s) => s.degree(),
             Op::Field(f) => f.space().degree(),
-            Op::Gradient(a) | Op::Partial(a, ..) => match a.op() {
-                Op::Argument(_, s) => gradient_degree(s, map),
-                Op::Field(f) => gradient_degree(f.space(), map),
-                _ => self.degree(a),
-            },
+            Op::Gradient(a) | Op::Partial(a, ..) | Op::Divergence(a) | Op::Curl(a) => {
+                match a.op() {
+                    Op::Argument(_, s) => gradient_degree(s, map),
+                    Op::Field(f) => gradient_degree(f.space(), map),
+                    _ => self.degree(a),
+                }
+            }
             Op::Unary(Unary::Neg, a) => self.degree(a),
             Op::Unary(_, a) => match self.degree(a) {
                 0 => 0,

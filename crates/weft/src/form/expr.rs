@@ -71,6 +71,10 @@ pub(crate) enum Op {
     Gradient(Expr),
     /// Derivative of one component of an argument or a field along one axis.
     Partial(Expr, usize, usize),
+    /// Divergence of an argument or a field of an H(div) space.
+    Divergence(Expr),
+    /// Curl of an argument or a field of an H(curl) space.
+    Curl(Expr),
     Tensor(Vec<Expr>),
     Component(Expr, usize),
     Unary(Unary, Expr),

@@ -41,6 +41,8 @@ fn write_expr(out: &mut String, e: &Expr, outer: u8) {
             let _ = write!(out, "field{}", f.id());
         }
         Op::Gradient(a) => call(out, "grad", &[a]),
+        Op::Divergence(a) => call(out, "div", &[a]),
+        Op::Curl(a) => call(out, "curl", &[a]),
         Op::Partial(a, c, d) => {
             call(out, "grad", &[a]);
             if a.shape().is_scalar() {

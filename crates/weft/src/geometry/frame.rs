@@ -1,7 +1,7 @@
 //! The map of one cell at one point: position, Jacobian, gradients.
 
 use super::Geometry;
-use crate::element::{CellKind, Lagrange, NodeFamily};
+use crate::element::{CellKind, Lagrange, NodeFamily, Piola, Tabulation};
 
 /// The shape functions of a geometry's map.
 ///
@@ -33,6 +33,140 @@ impl Frame {
     pub fn push_gradient(&self, reference: [f64; 3]) -> [f64; 3] {
         std::array::from_fn(|d| (0..3).map(|k| self.inverse[k][d] * reference[k]).sum())
     }
+
+    /// det J of a cell of the dimension of space; its sign is that of the cell's orientation.
+    fn determinant(&self, dim: usize) -> f64 {
+        let j = &self.jacobian;
+        match dim {
+            1 => j[0][0],
+            2 => j[0][0] * j[1][1] - j[0][1] * j[1][0],
+            _ => (0..3)
+                .map(|k| {
+                    let (a, b) = ((k + 1) % 3, (k + 2) % 3);
+                    j[0][k] * (j[1][a] * j[2][b] - j[1][b] * j[2][a])
+                })
+                .sum(),
+        }
+    }
+
+    /// The matrix that takes vectors of the reference cell to the cell, `[c][a]`, for cells of the
+    /// dimension of space.
+    pub(crate) fn push(&self, piola: Piola, dim: usize) -> [[f64; 3]; 3] {
+        let scale = match piola {
+            Piola::Covariant => 1.0,
+            Piola::Contravariant => 1.0 / self.determinant(dim),
+        };
+        std::array::from_fn(|c| {
+            std::array::from_fn(|a| match piola {
+                Piola::Covariant => self.inverse[a][c],
+                Piola::Contravariant => self.jacobian[c][a] * scale,
+            })
+        })
+    }
+
+    /// The matrix that takes vectors of the cell to the reference cell, the inverse of
+    /// [`push`](Self::push), `[a][c]`.
+    pub(crate) fn pull(&self, piola: Piola, dim: usize) -> [[f64; 3]; 3] {
+        let det = self.determinant(dim);
+        std::array::from_fn(|a| {
+            std::array::from_fn(|c| match piola {
+                Piola::Covariant => self.jacobian[c][a],
+                Piola::Contravariant => self.inverse[a][c] * det,
+            })
+        })
+    }
+
+    /// Derivatives along the reference axes of [`push`](Self::push), `[b][c][a]`, from the second
+    /// derivatives of the map.
+    pub(crate) fn push_derivatives(
+        &self,
+        piola: Piola,
+        dim: usize,
+        second: &Second,
+    ) -> [[[f64; 3]; 3]; 3] {
+        let push = self.push(piola, dim);
+        std::array::from_fn(|b| {
+            let bend = |d: usize, a: usize| second[d][a][b];
+            // J⁻¹ ∂J, whose trace is the relative change of det J.
+            let relative = |k: usize, a: usize| -> f64 {
+                (0..dim).map(|d| self.inverse[k][d] * bend(d, a)).sum()
+            };
+            let growth: f64 = (0..dim).map(|k| relative(k, k)).sum();
+            std::array::from_fn(|c| {
+                std::array::from_fn(|a| match piola {
+                    Piola::Covariant => -(0..dim)
+                        .map(|k| relative(a, k) * self.inverse[k][c])
+                        .sum::<f64>(),
+                    Piola::Contravariant => {
+                        bend(c, a) / self.determinant(dim) - push[c][a] * growth
+                    }
+                })
+            })
+        })
+    }
+}
+
+/// Second derivatives of a map, `[d][a][b]` = ∂²x_d / ∂ξ_a ∂ξ_b.
+pub(crate) type Second = [[[f64; 3]; 3]; 3];
+
+/// Second derivatives of the map of cell `cell` at reference coordinates `xi`.
+pub(crate) fn second_at(geometry: &dyn Geometry, cell: usize, xi: [f64; 3]) -> Second {
+    let map = geometry.map();
+    let basis = map_element(geometry.cell_kind(), map.degree);
+    let n = basis.node_count();
+    let nodes = &map.cell_nodes[cell * n..(cell + 1) * n];
+    let table = second_table(&basis, &basis.tabulate(&[xi]));
+    let mut out = [[[0.0; 3]; 3]; 3];
+    for (slopes, &node) in table.iter().zip(nodes) {
+        let x = map.nodes[node as usize];
+        for d in 0..3 {
+            for a in 0..3 {
+                for b in 0..3 {
+                    out[d][a][b] += x[d] * slopes[a][b];
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Second derivatives of the functions of `basis` where `here` was tabulated, in the same order. First
+/// derivatives are combinations of the functions with their values at the nodes as coefficients.
+pub(crate) fn second_table(basis: &Lagrange, here: &Tabulation) -> Vec<[[f64; 3]; 3]> {
+    let n = basis.node_count();
+    let at_nodes = basis.tabulate(basis.nodes());
+    let mut out = vec![[[0.0; 3]; 3]; here.gradients.len()];
+    for (out, slopes) in out.chunks_exact_mut(n).zip(here.gradients.chunks_exact(n)) {
+        for (j, slope) in slopes.iter().enumerate() {
+            for (out, g) in out.iter_mut().zip(at_nodes.gradients_at(j)) {
+                for a in 0..3 {
+                    for b in 0..3 {
+                        out[a][b] += g[a] * slope[b];
+                    }
+                }
+            }
+        }
+    }
+    out
+}
+
+/// The frames of all cells at the same reference coordinates, cell by cell.
+pub(crate) fn frames_at(
+    geometry: &dyn Geometry,
+    points: &[[f64; 3]],
+) -> impl Fn(usize, usize) -> Frame {
+    let map = geometry.map();
+    let basis = map_element(geometry.cell_kind(), map.degree);
+    let table = basis.tabulate(points);
+    move |cell, point| {
+        frame_from(
+            &map,
+            &basis,
+            cell,
+            table.values_at(point),
+            table.gradients_at(point),
+        )
+    }
 }
 
 /// The frame of cell `cell` at reference coordinates `xi`.
@@ -47,10 +181,21 @@ pub fn frame_at(geometry: &dyn Geometry, cell: usize, xi: [f64; 3]) -> Frame {
 
 fn frame(map: &super::GeometryMap, basis: &Lagrange, cell: usize, xi: [f64; 3]) -> Frame {
     let n = basis.node_count();
-    let td = basis.kind().dim();
     let mut values = vec![0.0; n];
     let mut gradients = vec![[0.0; 3]; n];
     basis.evaluate(xi, &mut values, &mut gradients);
+    frame_from(map, basis, cell, &values, &gradients)
+}
+
+fn frame_from(
+    map: &super::GeometryMap,
+    basis: &Lagrange,
+    cell: usize,
+    values: &[f64],
+    gradients: &[[f64; 3]],
+) -> Frame {
+    let n = basis.node_count();
+    let td = basis.kind().dim();
     let mut position = [0.0; 3];
     let mut jacobian = [[0.0; 3]; 3];
     for (i, &node) in map.cell_nodes[cell * n..(cell + 1) * n].iter().enumerate() {

@@ -20,7 +20,10 @@ enum Part {
 }
 
 /// A prescribed value on sides or vertices of one name. The value is the whole value, one
-/// component, the component along the outward normal, or the part tangential to the boundary.
+/// A prescribed value on sides or vertices of one name. The value is the whole value, one
+/// component, the component along the outward normal, or the part tangential to the boundary. In
+/// H(curl) and H(div) spaces a vector is given, of which the tangential or the normal component
+/// counts.
 #[derive(Clone, Debug)]
 pub struct Dirichlet {
     space: Space,
@@ -103,6 +106,13 @@ impl Dirichlet {
     }
 
     fn check_unset(&self, method: &str) -> Result<(), ProblemError> {
+        if let Some(element) = self.space.vector_element() {
+            return Err(ProblemError::Mismatch(format!(
+                "{method} cannot be called on a condition in a {} space: its conditions prescribe \
+                 the tangential or normal component by themselves",
+                element.family()
+            )));
+        }
         if self.value.is_zero() {
             return Ok(());
         }
@@ -171,6 +181,9 @@ impl Dirichlet {
         let space = &self.space;
         check_nodes(space)?;
         let nodes = self.nodes()?;
+        if space.vector_element().is_some() {
+            return self.apply_moments(&nodes, constraints);
+        }
         let len = self.value.shape().len();
         let values = self.values_at(&nodes)?;
         let at = |k: usize| &values[k * len..(k + 1) * len];
@@ -213,6 +226,26 @@ impl Dirichlet {
                     }
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Prescribe moments on sides: of the tangential component in H(curl), the normal one in H(div).
+    fn apply_moments(
+        &self,
+        nodes: &[u32],
+        constraints: &mut Constraints,
+    ) -> Result<(), ProblemError> {
+        let dofs = crate::assemble::interpolate_values(&self.value, &self.space)?;
+        for &node in nodes {
+            let value = dofs[node as usize];
+            if !value.is_finite() {
+                return Err(ProblemError::Mismatch(format!(
+                    "the moment of the prescribed value `{}` is {value} at node {node}",
+                    self.value
+                )));
+            }
+            constraints.constrain_node(node as usize, &[value])?;
         }
         Ok(())
     }
@@ -319,6 +352,9 @@ fn tangents(n: &[f64; 3], dim: usize) -> Vec<[f64; 3]> {
 /// Demands that values at nodes on the boundary determine a function there.
 fn check_nodes(space: &Space) -> Result<(), ProblemError> {
     let element = space.element();
+    if space.vector_element().is_some() {
+        return Ok(());
+    }
     if element.is_nodal() && element.family() != ElementFamily::Polynomial {
         return Ok(());
     }

@@ -6,11 +6,13 @@
 
 mod numbering;
 mod value;
+mod vector;
 
 pub(crate) use numbering::Nodes;
 pub use value::ValueKind;
+pub(crate) use vector::{MAX_SHARED, VectorBasis};
 
-use crate::element::{CellKind, Element, ElementError, NodeFamily};
+use crate::element::{CellKind, Element, ElementError, NodeFamily, VectorElement, VectorFamily};
 use crate::form::Shape;
 use crate::geometry::{Geometry, Hanging, Topology};
 use std::sync::Arc;
@@ -49,6 +51,26 @@ pub enum SpaceError {
     /// A continuous space needs at least degree 1.
     #[error("a continuous space needs degree 1 or more; use `.discontinuous()` for degree 0")]
     ContinuousDegreeZero,
+    /// Vector-valued elements live on cells of the dimension of space.
+    #[error(
+        "no {element} space on cells of dimension {cells} in space of dimension {space}: the two must be equal"
+    )]
+    VectorOnSurface {
+        /// Family of the element.
+        element: &'static str,
+        /// Dimension of the cells.
+        cells: usize,
+        /// Dimension of space.
+        space: usize,
+    },
+    /// Vector-valued elements need cells that meet side to side.
+    #[error(
+        "no {0} space on a grid whose nodes may hang: use a grid or mesh whose cells meet side to side"
+    )]
+    VectorHanging(&'static str),
+    /// The values of a vector-valued element are vectors by themselves.
+    #[error("the values of a {0} space are vectors already; take a Lagrange space for others")]
+    VectorValue(&'static str),
     /// The element is for other cells.
     #[error("the element is {element}, but the geometry's cells are of kind {}", kind.name())]
     CellKind {
@@ -79,6 +101,8 @@ struct Inner {
     shared: bool,
     value: ValueKind,
     nodes: Arc<Nodes>,
+    /// If the functions are vectors.
+    vector: Option<Arc<VectorBasis>>,
 }
 
 /// A function space on a geometry. Cloning copies a handle.
@@ -236,6 +260,74 @@ impl Space {
             shared,
             value: ValueKind::Scalar,
             nodes: Arc::new(nodes),
+            vector: None,
+        })))
+    }
+
+    /// Space of the Nédélec element of the first kind for H(curl), degree 1 to 3: tangential
+    /// components are continuous. Degree 1 has one function an edge.
+    pub fn nedelec<G>(geometry: &G, degree: usize) -> Result<Space, SpaceError>
+    where
+        G: Geometry + Clone + 'static,
+    {
+        Space::of_vectors(Arc::new(geometry.clone()), VectorFamily::Nedelec, degree)
+    }
+
+    /// Space of the Nédélec element of the second kind for H(curl) on simplices, degree 1 to 3: all
+    /// vector polynomials of the degree, with continuous tangential components.
+    pub fn nedelec_second<G>(geometry: &G, degree: usize) -> Result<Space, SpaceError>
+    where
+        G: Geometry + Clone + 'static,
+    {
+        let family = VectorFamily::NedelecSecond;
+        Space::of_vectors(Arc::new(geometry.clone()), family, degree)
+    }
+
+    /// Space of the Raviart-Thomas element for H(div), degree 1 to 3: normal components are
+    /// continuous. Degree 1 has one function a side.
+    pub fn raviart_thomas<G>(geometry: &G, degree: usize) -> Result<Space, SpaceError>
+    where
+        G: Geometry + Clone + 'static,
+    {
+        let family = VectorFamily::RaviartThomas;
+        Space::of_vectors(Arc::new(geometry.clone()), family, degree)
+    }
+
+    /// Space of the Brezzi-Douglas-Marini element for H(div) on simplices, degree 1 to 3: all vector
+    /// polynomials of the degree, with continuous normal components.
+    pub fn bdm<G>(geometry: &G, degree: usize) -> Result<Space, SpaceError>
+    where
+        G: Geometry + Clone + 'static,
+    {
+        let family = VectorFamily::BrezziDouglasMarini;
+        Space::of_vectors(Arc::new(geometry.clone()), family, degree)
+    }
+
+    /// Space of a vector-valued element. Each node is a moment on an edge, on a face or in a cell, with
+    /// one degree of freedom; nodes are grouped in that order.
+    ///
+    /// # Errors
+    /// [`SpaceError::Element`] if the family or degree does not exist on the geometry's cells;
+    /// [`SpaceError::VectorOnSurface`]; [`SpaceError::VectorHanging`];
+    /// [`SpaceError::TooManyNodes`].
+    pub fn of_vectors(
+        geometry: Arc<dyn Geometry>,
+        family: VectorFamily,
+        degree: usize,
+    ) -> Result<Space, SpaceError> {
+        let kind = geometry.cell_kind();
+        let element = VectorElement::new(family, kind, degree)?;
+        let topology = geometry.topology();
+        let (basis, nodes) = VectorBasis::new(&*geometry, &topology, element)?;
+        Ok(Space(Arc::new(Inner {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            value: ValueKind::Vector(geometry.space_dim()),
+            geometry,
+            topology,
+            element: Element::new_lagrange(kind, degree, NodeFamily::Lobatto)?,
+            shared: true,
+            nodes: Arc::new(nodes),
+            vector: Some(Arc::new(basis)),
         })))
     }
 
@@ -258,6 +350,9 @@ impl Space {
     pub fn with_value(&self, value: ValueKind) -> Result<Space, SpaceError> {
         value.validate()?;
         let s = &self.0;
+        if let Some(element) = self.vector_element() {
+            return Err(SpaceError::VectorValue(element.family().name()));
+        }
         Ok(Space(Arc::new(Inner {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             geometry: s.geometry.clone(),
@@ -266,6 +361,7 @@ impl Space {
             shared: s.shared,
             value,
             nodes: s.nodes.clone(),
+            vector: None,
         })))
     }
 
@@ -279,9 +375,20 @@ impl Space {
         &self.0.topology
     }
 
-    /// The scalar element.
+    /// The scalar element; in spaces of vector-valued elements the Lagrange element whose polynomials
+    /// hold their components in reference coordinates.
     pub fn element(&self) -> &Element {
         &self.0.element
+    }
+
+    /// The vector-valued element, in spaces of such.
+    pub fn vector_element(&self) -> Option<&VectorElement> {
+        self.0.vector.as_ref().map(|v| v.element())
+    }
+
+    /// The vector-valued element with the orientations of all cells.
+    pub(crate) fn vector_basis(&self) -> Option<&VectorBasis> {
+        self.0.vector.as_deref()
     }
 
     /// Polynomial degree of the element.
@@ -291,7 +398,7 @@ impl Space {
 
     /// Whether functions of the space are continuous across cells.
     pub fn is_continuous(&self) -> bool {
-        self.0.shared && self.0.element.is_conforming()
+        self.0.vector.is_none() && self.0.shared && self.0.element.is_conforming()
     }
 
     /// Whether neighbours share nodes; else each cell has nodes of its own, numbered cell by cell.
@@ -311,7 +418,10 @@ impl Space {
 
     /// Degrees of freedom at each node.
     pub fn components(&self) -> usize {
-        self.0.value.components()
+        match self.0.vector {
+            Some(_) => 1,
+            None => self.0.value.components(),
+        }
     }
 
     /// Number of nodes with degrees of freedom.
@@ -326,7 +436,10 @@ impl Space {
 
     /// Nodes of each cell.
     pub fn nodes_per_cell(&self) -> usize {
-        self.0.element.node_count()
+        match &self.0.vector {
+            Some(vector) => vector.element().function_count(),
+            None => self.0.element.node_count(),
+        }
     }
 
     /// Nodes without degrees of freedom, whose values follow from others. Their numbers start
@@ -399,12 +512,19 @@ impl Space {
     }
 
     /// Positions of all nodes with degrees of freedom on the geometry as it is now; NaN if the
-    /// mesh was rebuilt after the space was made.
+    /// mesh was rebuilt after the space was made. Moments have the centres of their edges, faces and
+    /// cells.
     pub fn node_positions(&self) -> Vec<[f64; 3]> {
         if self.check_current().is_err() {
             return vec![[f64::NAN; 3]; self.node_count()];
         }
-        self.0.nodes.positions(&*self.0.geometry, &self.0.element)
+        match &self.0.vector {
+            Some(vector) => self.0.nodes.positions(&*self.0.geometry, &vector.centres()),
+            None => {
+                let at = self.0.element.nodes();
+                self.0.nodes.positions(&*self.0.geometry, at)
+            }
+        }
     }
 
     /// Nodes on the sides called `tag`, or the vertices called so if no sides are; sorted.
@@ -449,12 +569,19 @@ impl Space {
         (0..both).flat_map(move |k| {
             let nodes = self.cell_nodes(cells[k] as usize);
             let element = &self.0.element;
-            let on_side = element.closure_nodes(locals[k] as usize).iter();
+            let vector = self.vector_basis();
+            let local = locals[k] as usize;
+            let on_side = match vector {
+                Some(vector) => vector.side_functions(local),
+                None => element.closure_nodes(local),
+            };
+            // A part of a face holds some of its nodes; moments are on whole faces, and nodes of
+            // splines lie around the side.
+            let whole = vector.is_some() || !element.is_nodal();
+            let holds = move |i: u16| whole || maps[k].holds(element.nodes()[i as usize]);
             on_side
-                // Nodes of splines lie around the side.
-                .filter(move |&&i| {
-                    !element.is_nodal() || maps[k].holds(element.nodes()[i as usize])
-                })
+                .iter()
+                .filter(move |&&i| holds(i))
                 .map(move |&i| nodes[i as usize])
                 .filter(|&node| (node as usize) < self.node_count())
         })
@@ -463,6 +590,9 @@ impl Space {
     /// Nodes at a vertex: one, or one a cell if the space is discontinuous.
     fn vertex_nodes(&self, vertex: u32) -> Vec<u32> {
         let mut found = Vec::new();
+        if self.0.vector.is_some() {
+            return found;
+        }
         for &cell in self.0.topology.vertex_cells(vertex as usize) {
             let vertices = self.0.topology.cell_vertices(cell as usize);
             let Some(local) = vertices.iter().position(|&v| v == vertex) else {

@@ -108,12 +108,13 @@ impl Nodes {
         })
     }
 
-    /// Positions of the nodes through the map of the first cell that holds each.
-    pub fn positions(&self, geometry: &dyn Geometry, element: &Element) -> Vec<[f64; 3]> {
+    /// Positions of the nodes through the map of the first cell that holds each; `at` are their
+    /// reference coordinates.
+    pub fn positions(&self, geometry: &dyn Geometry, at: &[[f64; 3]]) -> Vec<[f64; 3]> {
         let map = geometry.map();
         let basis = crate::geometry::map_element(geometry.cell_kind(), map.degree);
-        let table = basis.tabulate(element.nodes());
-        let n = element.node_count();
+        let table = basis.tabulate(at);
+        let n = at.len();
         let m = basis.node_count();
         let mut positions = vec![[f64::NAN; 3]; self.count + self.hanging.len()];
         for (cell, nodes) in self.cell_nodes.chunks_exact(n).enumerate() {
@@ -219,7 +220,7 @@ fn spline_nodes(
     })
 }
 
-fn check(count: u64) -> Result<usize, SpaceError> {
+pub(super) fn check(count: u64) -> Result<usize, SpaceError> {
     if count >= u32::MAX as u64 {
         Err(SpaceError::TooManyNodes(count))
     } else {

@@ -31,8 +31,22 @@ pub(crate) struct Slot {
     pub side: SideOf,
     /// Degree-of-freedom component at a node.
     pub dof: u8,
-    /// 0: value; 1 + d: derivative along axis d.
+    /// 0: value; 1 + d: derivative along axis d. Of vector-valued functions as in
+    /// [`vector_slot`].
     pub derivative: u8,
+}
+
+/// Slots of functions that are vectors: all components of one function.
+pub(crate) mod vector_slot {
+    /// First of the components of the value.
+    pub const VALUE: usize = 0;
+    pub const DIVERGENCE: usize = 3;
+    /// First of the components of the curl; in the plane the only one.
+    pub const CURL: usize = 4;
+    /// First of the derivatives of component c along axis d, number 3 c + d.
+    pub const GRADIENT: usize = 7;
+    /// Number of slots.
+    pub const COUNT: usize = 16;
 }
 
 /// Where a number comes from.

@@ -1,12 +1,22 @@
 //! From tensor expressions to their scalar components.
 
-use super::{Id, Input, InputKey, Level, Linear, Lowering, Scalar, Slot, one, size};
+use super::{Id, Input, InputKey, Level, Linear, Lowering, Scalar, Slot, one, size, vector_slot};
 use crate::form::error::FormError;
 use crate::form::expr::{Expr, Op, Role, SideOf};
 use crate::form::functions::{Binary, Unary};
 use crate::form::shape::Shape;
+use crate::space::Space;
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// Space of an argument or field.
+fn space_of(leaf: &Expr) -> Option<&Space> {
+    match leaf.op() {
+        Op::Argument(_, space) => Some(space),
+        Op::Field(field) => Some(field.space()),
+        _ => None,
+    }
+}
 
 impl Lowering {
     pub(super) fn expression(
@@ -32,9 +42,31 @@ impl Lowering {
         c: usize,
         derivative: usize,
     ) -> Linear {
+        let Some(space) = space_of(leaf) else {
+            return Linear::new();
+        };
+        if space.vector_element().is_some() {
+            let slot = match derivative {
+                0 => vector_slot::VALUE + c,
+                d => vector_slot::GRADIENT + 3 * c + d - 1,
+            };
+            return self.function(leaf, side, 0, slot, 1.0);
+        }
+        let (dof, factor) = space.value().dof_of(c);
+        self.function(leaf, side, dof, derivative, factor)
+    }
+
+    /// `factor` times a slot of an argument or field.
+    fn function(
+        &mut self,
+        leaf: &Expr,
+        side: SideOf,
+        dof: usize,
+        derivative: usize,
+        factor: f64,
+    ) -> Linear {
         match leaf.op() {
-            Op::Argument(role, space) => {
-                let (dof, factor) = space.value().dof_of(c);
+            Op::Argument(role, _) => {
                 let slot = Slot {
                     side,
                     dof: dof as u8,
@@ -47,7 +79,6 @@ impl Lowering {
                 }
             }
             Op::Field(field) => {
-                let (dof, factor) = field.space().value().dof_of(c);
                 let index = match self.fields.iter().position(|f| f.same(field)) {
                     Some(index) => index,
                     None => {
@@ -123,6 +154,12 @@ impl Lowering {
                     .collect()
             }
             Op::Partial(leaf, c, d) => vec![self.basis(leaf, side, *c, 1 + d)],
+            Op::Divergence(leaf) => {
+                vec![self.function(leaf, side, 0, vector_slot::DIVERGENCE, 1.0)]
+            }
+            Op::Curl(leaf) => (0..n)
+                .map(|c| self.function(leaf, side, 0, vector_slot::CURL + c, 1.0))
+                .collect(),
             Op::Tensor(parts) => {
                 let mut out = Vec::with_capacity(n);
                 for part in parts {
