@@ -332,7 +332,8 @@ impl Element {
     /// zero or negative: on Lagrange nodes of tensor cells this is the Gauss-Lobatto rule (exact to
     /// degree 2p - 1 along each axis), and splines have such weights too. Elsewhere, as in degree 2 on
     /// simplices and for serendipity functions, they are those nearest to equal weights that are exact
-    /// for linear functions.
+    /// for linear functions; or equal weights, exact for constants only, if those are not positive, as
+    /// for discontinuous polynomials of degree 1 on a quad.
     ///
     /// # Errors
     /// If there is no rule for integrals of the functions: not in the present degrees.
@@ -350,7 +351,11 @@ impl Element {
         if integrals.iter().all(|&w| w > least) {
             return Ok(integrals);
         }
-        Ok(linear_weights(&self.nodes, self.kind))
+        let linear = linear_weights(&self.nodes, self.kind);
+        if linear.iter().all(|&w| w > least) {
+            return Ok(linear);
+        }
+        Ok(vec![1.0 / self.node_count() as f64; self.node_count()])
     }
 
     /// The vertex, edge, face or interior on which a node lies.

@@ -118,7 +118,11 @@ fn serendipity_converges() {
     for kind in [CellKind::Quad, CellKind::Hex] {
         let highest = if kind == CellKind::Quad { 4 } else { 3 };
         for p in 1..=highest {
-            let n = size(kind.dim(), p);
+            // Degree 3 on quads is slow to reach its rate.
+            let n = match (kind, p) {
+                (CellKind::Quad, 3) => 40,
+                _ => size(kind.dim(), p),
+            };
             let of = |n: usize| {
                 let mesh = unit_mesh(kind, [n; 3]);
                 let space = Space::serendipity(&mesh, p).unwrap();
