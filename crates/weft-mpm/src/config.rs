@@ -11,7 +11,8 @@ pub enum GridKind {
     Sparse,
     /// As sparse, with cell faces on multiples of h.
     Dense,
-    /// Once, around the first particles; particles that leave take no part and are counted.
+    /// Once, around the active particles that a solver is made with, at least one; particles that
+    /// leave take no part and are counted.
     Fixed,
 }
 
