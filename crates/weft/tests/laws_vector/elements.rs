@@ -376,7 +376,7 @@ fn orientations_undo_each_other() {
             }
             if m > 0 {
                 let own = full(&o.to_cell[0]);
-                let expected = |k: usize| if k % (m + 1) == 0 { 1.0 } else { 0.0 };
+                let expected = |k: usize| if k.is_multiple_of(m + 1) { 1.0 } else { 0.0 };
                 assert!((0..m * m).all(|k| own[k] == expected(k)), "{}", name(&e));
             }
         }
