@@ -11,7 +11,7 @@ use super::lanes::{Wide, array, each, gather, load, load_all, scatter, splat, st
 use super::shared::Shared;
 use super::{BodyResponse, Contacts, LANES, Lane, Node};
 use crate::bytes::{Bytes, sum_of_bytes};
-use fearless_simd::{Level, Simd, dispatch, f32x4, f32x16, prelude::*};
+use fearless_simd::{Level, Simd, dispatch, f32x4, f32x8, prelude::*};
 use std::ops::Range;
 
 /// What a solve keeps about its contacts.
@@ -59,7 +59,7 @@ impl Bytes for Touch {
     }
 }
 
-/// The bodies of a block of contacts, if any has finite mass.
+/// The bodies of eight contacts, if any has finite mass.
 fn bodies_of(contacts: &Contacts, block: usize) -> Option<&[u32; LANES]> {
     let body = contacts.body.get(block)?;
     body.iter()
@@ -212,7 +212,7 @@ impl Touch {
                 let n = load_all(simd, &contacts.normal[block]);
                 let adhesion = load(simd, &contacts.adhesion[block]);
                 let friction = load(simd, &contacts.friction[block]);
-                let old: [f32x16<_>; 3] = load_all(simd, &contacts.impulse[block]);
+                let old: [f32x8<_>; 3] = load_all(simd, &contacts.impulse[block]);
                 let new = bear(simd, old, &n, friction, adhesion);
                 store_all(&mut contacts.impulse[block], &new);
                 let start = &mut self.delta[block * LANES..(block + 1) * LANES];
@@ -349,17 +349,17 @@ struct Task<'a> {
 #[inline(always)]
 fn bear<S: Simd>(
     simd: S,
-    impulse: [f32x16<S>; 3],
-    normal: &[f32x16<S>; 3],
-    friction: f32x16<S>,
-    adhesion: f32x16<S>,
-) -> [f32x16<S>; 3] {
+    impulse: [f32x8<S>; 3],
+    normal: &[f32x8<S>; 3],
+    friction: f32x8<S>,
+    adhesion: f32x8<S>,
+) -> [f32x8<S>; 3] {
     let zero = splat(simd, 0.0);
     let n = impulse[2].mul_add(
         normal[2],
         impulse[1].mul_add(normal[1], impulse[0] * normal[0]),
     );
-    let t: [f32x16<S>; 3] = each!(simd, |d| impulse[d] - n * normal[d]);
+    let t: [f32x8<S>; 3] = each!(simd, |d| impulse[d] - n * normal[d]);
     let size = t[2].mul_add(t[2], t[1].mul_add(t[1], t[0] * t[0])).sqrt();
     let push = n + adhesion;
     let bound = friction * push;
@@ -369,13 +369,13 @@ fn bear<S: Simd>(
         .select(impulse[d] - excess * t[d], -adhesion * normal[d]))
 }
 
-/// The impulses of a block, contact by contact.
+/// Eight impulses, contact by contact.
 #[inline(always)]
-fn write_delta<S: Simd>(simd: S, out: &mut [Node], delta: [f32x16<S>; 3]) {
+fn write_delta<S: Simd>(simd: S, out: &mut [Node], delta: [f32x8<S>; 3]) {
     assert_eq!(out.len(), LANES);
     let [x, y, z] = delta;
-    let columns = std::array::from_fn(|lane| lane as u32);
-    // SAFETY: `out` has an element for each lane.
+    let columns = [0, 1, 2, 3, 4, 5, 6, 7];
+    // SAFETY: `out` has eight elements.
     unsafe {
         scatter(
             simd,
@@ -394,7 +394,7 @@ unsafe fn sweep_blocks<S: Simd>(simd: S, task: &Task, nodes: *const Node, blocks
     let contacts = task.contacts;
     let width = contacts.width;
     for block in blocks {
-        let mut u: [f32x16<S>; 3] = load_all(simd, &contacts.target[block]);
+        let mut u: [f32x8<S>; 3] = load_all(simd, &contacts.target[block]);
         if let Some(bodies) = bodies_of(contacts, block) {
             let moved = body_velocity(contacts, block, bodies);
             for (u, moved) in u.iter_mut().zip(&moved) {
@@ -423,18 +423,18 @@ unsafe fn sweep_blocks<S: Simd>(simd: S, task: &Task, nodes: *const Node, blocks
                 task.delta.part(block * LANES, LANES),
             )
         };
-        let old: [f32x16<S>; 3] = load_all(simd, impulse);
+        let old: [f32x8<S>; 3] = load_all(simd, impulse);
         // The impulse that would stop all motion, as far as it can be borne.
-        let trial: [f32x16<S>; 3] = each!(simd, |d| old[d] - u[d] * inverse);
+        let trial: [f32x8<S>; 3] = each!(simd, |d| old[d] - u[d] * inverse);
         let new = bear(simd, trial, &n, friction, adhesion);
         let moves = inverse.simd_gt(splat(simd, 0.0));
-        let new: [f32x16<S>; 3] = each!(simd, |d| moves.select(new[d], old[d]));
+        let new: [f32x8<S>; 3] = each!(simd, |d| moves.select(new[d], old[d]));
         store_all(impulse, &new);
         write_delta(simd, delta, each!(simd, |d| new[d] - old[d]));
     }
 }
 
-/// Velocity that the bodies of a block of contacts have gained.
+/// Velocity that the bodies of eight contacts have gained.
 fn body_velocity(contacts: &Contacts, block: usize, bodies: &[u32; LANES]) -> [Lane; 3] {
     let mut out = [[0.0; LANES]; 3];
     for lane in 0..LANES {

@@ -1,10 +1,10 @@
-//! Eigenvectors of small symmetric matrices, a block at once.
+//! Eigenvectors of small symmetric matrices, eight at once.
 
 use super::lanes::splat;
-use fearless_simd::{Simd, f32x16, prelude::*};
+use fearless_simd::{Simd, f32x8, prelude::*};
 
 /// A 3 × 3 matrix in each lane, `[row][column]`.
-pub(super) type Matrix<S> = [[f32x16<S>; 3]; 3];
+pub(super) type Matrix<S> = [[f32x8<S>; 3]; 3];
 
 /// Cyclic Jacobi sweeps: the error is squared, at least, in each.
 const SWEEPS: usize = 6;
@@ -12,7 +12,7 @@ const SWEEPS: usize = 6;
 /// Eigenvalues q and eigenvectors E (columns) of a symmetric matrix of norm about 1:
 /// A = E diag(q) Eᵀ, E orthogonal.
 #[inline(always)]
-pub(super) fn eigen<S: Simd>(simd: S, matrix: &Matrix<S>) -> ([f32x16<S>; 3], Matrix<S>) {
+pub(super) fn eigen<S: Simd>(simd: S, matrix: &Matrix<S>) -> ([f32x8<S>; 3], Matrix<S>) {
     let zero = splat(simd, 0.0);
     let one = splat(simd, 1.0);
     let mut a = *matrix;
@@ -48,10 +48,10 @@ pub(super) fn eigen<S: Simd>(simd: S, matrix: &Matrix<S>) -> ([f32x16<S>; 3], Ma
 #[inline(always)]
 pub(super) fn rotation<S: Simd>(
     simd: S,
-    p: f32x16<S>,
-    q: f32x16<S>,
-    m: f32x16<S>,
-) -> (f32x16<S>, f32x16<S>, f32x16<S>) {
+    p: f32x8<S>,
+    q: f32x8<S>,
+    m: f32x8<S>,
+) -> (f32x8<S>, f32x8<S>, f32x8<S>) {
     let one = splat(simd, 1.0);
     let zero = splat(simd, 0.0);
     let tau = (q - p) / (m + m);

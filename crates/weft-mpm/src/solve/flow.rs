@@ -13,8 +13,8 @@
 //! the dilatancy leads to. 1/|w| is a concave increasing function of a (a mean of order -2 of
 //! linear functions), so that Newton's method on it never overshoots and takes very few steps.
 
-use super::lanes::{Wide, each, load_wide, reciprocal, splat};
-use fearless_simd::{Simd, f32x16, mask32x16, prelude::*};
+use super::lanes::{Wide, each, load_wide, splat};
+use fearless_simd::{Simd, f32x8, mask32x8, prelude::*};
 
 /// Most Newton steps; a handful is usual.
 const MOST_STEPS: usize = 16;
@@ -24,14 +24,14 @@ const SLIDE_TOLERANCE: f32 = 1e-5;
 /// Numbers of a stored surface: bounds, slope, cohesion, dilatancy.
 pub(super) const SURFACE: usize = 5;
 
-/// The yield surface of the rows of a block.
+/// The yield surface of eight rows.
 #[derive(Clone, Copy)]
 pub(super) struct Surface<S: Simd> {
-    pub lowest: f32x16<S>,
-    pub highest: f32x16<S>,
-    pub slope: f32x16<S>,
-    pub cohesion: f32x16<S>,
-    pub dilatancy: f32x16<S>,
+    pub lowest: f32x8<S>,
+    pub highest: f32x8<S>,
+    pub slope: f32x8<S>,
+    pub cohesion: f32x8<S>,
+    pub dilatancy: f32x8<S>,
 }
 
 /// Bounds, slope, cohesion and dilatancy from yield parameters (pressure, tension, stress, friction,
@@ -81,7 +81,7 @@ impl<S: Simd> Surface<S> {
     }
 
     #[inline(always)]
-    fn strength(&self, normal: f32x16<S>) -> f32x16<S> {
+    fn strength(&self, normal: f32x8<S>) -> f32x8<S> {
         let height = (normal - self.lowest)
             .min(self.highest - normal)
             .min(self.highest * 0.5);
@@ -90,7 +90,7 @@ impl<S: Simd> Surface<S> {
 
     /// The nearest bearable stress.
     #[inline(always)]
-    pub fn project(&self, simd: S, stress: [f32x16<S>; 6]) -> [f32x16<S>; 6] {
+    pub fn project(&self, simd: S, stress: [f32x8<S>; 6]) -> [f32x8<S>; 6] {
         let normal = stress[0].max(self.lowest).min(self.highest);
         let strength = self.strength(normal);
         let norm = squares(&stress).sqrt();
@@ -101,17 +101,15 @@ impl<S: Simd> Surface<S> {
         out
     }
 
-    /// The stress that the material bears for a trial stress; `inverse` is 1/D. `slid` is a guess
-    /// of |u_T| of sliding lanes, not negative, and becomes |u_T|.
+    /// The stress that the material bears for a trial stress; `inverse` is 1/D.
     #[inline(always)]
     pub fn flow(
         &self,
         simd: S,
-        trial: [f32x16<S>; 6],
-        inverse: &[f32x16<S>; 6],
+        trial: [f32x8<S>; 6],
+        inverse: &[f32x8<S>; 6],
         dilatant: bool,
-        slid: &mut f32x16<S>,
-    ) -> [f32x16<S>; 6] {
+    ) -> [f32x8<S>; 6] {
         let normal = trial[0].max(self.lowest).min(self.highest);
         let strength = self.strength(normal);
         let mut out = trial;
@@ -121,29 +119,26 @@ impl<S: Simd> Surface<S> {
             return out;
         }
         let zero = splat(simd, 0.0);
-        let borne = if dilatant {
-            self.slide_dilatant(simd, &trial, inverse, normal, strength, sliding, slid)
+        let slid = if dilatant {
+            self.slide_dilatant(simd, &trial, inverse, normal, strength, sliding)
         } else {
-            let first = slide(simd, &trial, inverse, strength, zero, sliding, *slid);
-            *slid = sliding.select(first.strain, *slid);
-            let mut borne = first.stress;
-            borne[0] = normal;
-            borne
+            let mut slid = slide(simd, &trial, inverse, strength, zero, sliding).stress;
+            slid[0] = normal;
+            slid
         };
-        each!(simd, |i| sliding.select(borne[i], out[i]))
+        each!(simd, |i| sliding.select(slid[i], out[i]))
     }
 
     #[inline(always)]
     fn slide_dilatant(
         &self,
         simd: S,
-        trial: &[f32x16<S>; 6],
-        inverse: &[f32x16<S>; 6],
-        normal: f32x16<S>,
-        strength: f32x16<S>,
-        sliding: mask32x16<S>,
-        slid: &mut f32x16<S>,
-    ) -> [f32x16<S>; 6] {
+        trial: &[f32x8<S>; 6],
+        inverse: &[f32x8<S>; 6],
+        normal: f32x8<S>,
+        strength: f32x8<S>,
+        sliding: mask32x8<S>,
+    ) -> [f32x8<S>; 6] {
         let zero = splat(simd, 0.0);
         let half = self.highest * 0.5;
         let rising = normal.simd_lt(self.lowest + half);
@@ -155,8 +150,7 @@ impl<S: Simd> Surface<S> {
         // Strength as if the straight part went on to the trial stress, and what dilatancy adds.
         let start = strength - slope * (normal - trial[0]);
         let gain = self.dilatancy * slope * slope * inverse[0];
-        let first = slide(simd, trial, inverse, start, gain, sliding, *slid);
-        *slid = sliding.select(first.strain, *slid);
+        let first = slide(simd, trial, inverse, start, gain, sliding);
         let moved = trial[0] + self.dilatancy * slope * first.strain * inverse[0];
         let inside = moved.simd_ge(low) & moved.simd_le(high) & first.strength.simd_ge(zero);
         let mut out = first.stress;
@@ -166,15 +160,7 @@ impl<S: Simd> Surface<S> {
             // At a corner or beyond: the spherical part is held there.
             let corner = first.strength.simd_ge(zero).select(moved, normal);
             let corner = corner.max(low).min(high);
-            let again = slide(
-                simd,
-                trial,
-                inverse,
-                self.strength(corner),
-                zero,
-                left,
-                zero,
-            );
+            let again = slide(simd, trial, inverse, self.strength(corner), zero, left);
             for i in 1..6 {
                 out[i] = left.select(again.stress[i], out[i]);
             }
@@ -186,41 +172,36 @@ impl<S: Simd> Surface<S> {
 
 struct Slide<S: Simd> {
     /// Deviatoric part in 1..6.
-    stress: [f32x16<S>; 6],
+    stress: [f32x8<S>; 6],
     /// |u_T|.
-    strain: f32x16<S>,
+    strain: f32x8<S>,
     /// F.
-    strength: f32x16<S>,
+    strength: f32x8<S>,
 }
 
-/// Deviatoric stress of sliding lanes for the strength `start` + `gain` |u_T|. `guess` of |u_T| may
-/// be anything that is not negative; a good one saves steps.
+/// Deviatoric stress of sliding lanes for the strength `start` + `gain` |u_T|.
 #[inline(always)]
 fn slide<S: Simd>(
     simd: S,
-    trial: &[f32x16<S>; 6],
-    inverse: &[f32x16<S>; 6],
-    start: f32x16<S>,
-    gain: f32x16<S>,
-    sliding: mask32x16<S>,
-    guess: f32x16<S>,
+    trial: &[f32x8<S>; 6],
+    inverse: &[f32x8<S>; 6],
+    start: f32x8<S>,
+    gain: f32x8<S>,
+    sliding: mask32x8<S>,
 ) -> Slide<S> {
     let one = splat(simd, 1.0);
     let zero = splat(simd, 0.0);
     let norm = squares(trial).sqrt();
-    // A unit trial stress first: squares of large ones would overflow.
-    let scale = reciprocal(simd, norm);
+    let scale = one / norm;
     let mut part = [zero; 6];
     for i in 1..6 {
         let unit = trial[i] * scale;
         part[i] = unit * unit * inverse[i];
     }
     let mean = (part[1] + part[2]) + (part[3] + part[4]) + part[5];
-    // One Newton step from 0, and at least where the strength is 0: both are left of the root, and
-    // so is a step from the right.
+    // One Newton step from 0, and at least where the strength is 0: both are left of the root.
     let floor = start.simd_lt(zero).select(-start / gain, zero);
-    let least = ((norm - start) * reciprocal(simd, mean + gain)).max(floor);
-    let mut strain = guess.max(least);
+    let mut strain = ((norm - start) / (mean + gain)).max(floor);
     let mut step = 0;
     loop {
         let strength = gain.mul_add(strain, start);
@@ -228,7 +209,7 @@ fn slide<S: Simd>(
         let mut square = [zero; 6];
         let mut slope = [zero; 6];
         for i in 1..6 {
-            let factor = reciprocal(simd, inverse[i].mul_add(strain, strength));
+            let factor = one / inverse[i].mul_add(strain, strength);
             direction[i] = trial[i] * factor;
             square[i] = direction[i] * direction[i];
             slope[i] = square[i] * (inverse[i] + gain) * factor;
@@ -246,16 +227,14 @@ fn slide<S: Simd>(
             };
         }
         let slope = (slope[1] + slope[2]) + (slope[3] + slope[4]) + slope[5];
-        strain = (total * (root - one))
-            .mul_add(reciprocal(simd, slope), strain)
-            .max(least);
+        strain += total * (root - one) / slope;
         step += 1;
     }
 }
 
 /// |r_T|².
 #[inline(always)]
-fn squares<S: Simd>(r: &[f32x16<S>; 6]) -> f32x16<S> {
+fn squares<S: Simd>(r: &[f32x8<S>; 6]) -> f32x8<S> {
     let first = r[1].mul_add(r[1], r[2] * r[2]);
     let second = r[3].mul_add(r[3], r[4] * r[4]);
     r[5].mul_add(r[5], first + second)

@@ -6,12 +6,12 @@ use super::lanes::{
     Wide, array, each, gather, load, load_all, load_wide, scatter, splat, store_all, store_wide,
 };
 use super::rows::{
-    Axes, INVERSE, Layout, SLID, STRESS, bend, first, first_mut, gradient, parts, parts_mut, push,
+    Axes, INVERSE, Layout, STRESS, bend, first, first_mut, gradient, parts, parts_mut, push,
     surface_of, total_strain,
 };
 use super::shared::Shared;
 use super::{LANES, Lane, Node};
-use fearless_simd::{Simd, f32x16, prelude::*};
+use fearless_simd::{Simd, f32x8, prelude::*};
 use std::ops::Range;
 
 /// What a sweep over blocks is told.
@@ -40,7 +40,7 @@ impl View<'_> {
     /// # Safety
     /// Columns are indices of nodes, which nobody writes.
     #[inline(always)]
-    unsafe fn gather<S: Simd>(&self, simd: S, block: usize, v: &mut [[f32x16<S>; 4]]) {
+    unsafe fn gather<S: Simd>(&self, simd: S, block: usize, v: &mut [[f32x8<S>; 4]]) {
         let columns = &self.columns[block * v.len()..(block + 1) * v.len()];
         for (v, columns) in v.iter_mut().zip(columns) {
             // SAFETY: promised by the caller.
@@ -53,7 +53,7 @@ impl View<'_> {
     /// # Safety
     /// Columns are indices of nodes, which nobody else reads or writes.
     #[inline(always)]
-    unsafe fn scatter<S: Simd>(&self, simd: S, block: usize, v: &[[f32x16<S>; 4]]) {
+    unsafe fn scatter<S: Simd>(&self, simd: S, block: usize, v: &[[f32x8<S>; 4]]) {
         let columns = &self.columns[block * v.len()..(block + 1) * v.len()];
         let used = usize::from(self.used[block]);
         // Unused columns come last and repeat the first: their old value must not stay.
@@ -159,23 +159,22 @@ fn solve_row<S: Simd>(
     row: usize,
     record: &mut [Wide],
     site: &mut [[Lane; 6]],
-    v: &mut [[f32x16<S>; 4]],
-) -> ([f32x16<S>; 6], f32x16<S>) {
+    v: &mut [[f32x8<S>; 4]],
+) -> ([f32x8<S>; 6], f32x8<S>) {
     let zero = splat(simd, 0.0);
     let (fixed, columns, extra) = parts_mut(record, width);
     let axes = Axes::of(simd, fixed);
-    let old: [f32x16<S>; 6] = load_wide(simd, first(fixed, STRESS));
+    let old: [f32x8<S>; 6] = load_wide(simd, first(fixed, STRESS));
     let strain = total_strain(simd, layout, &axes, columns, extra, &old, site, v);
-    let inverse: [f32x16<S>; 6] = load_wide(simd, first(fixed, INVERSE));
-    let trial: [f32x16<S>; 6] = each!(simd, |i| old[i] - strain[i] * inverse[i]);
+    let inverse: [f32x8<S>; 6] = load_wide(simd, first(fixed, INVERSE));
+    let trial: [f32x8<S>; 6] = each!(simd, |i| old[i] - strain[i] * inverse[i]);
     let surface = surface_of(simd, fixed);
-    let mut slid = load(simd, &fixed[SLID].0);
     let new = match layout.viscosity {
-        None => surface.flow(simd, trial, &inverse, layout.dilatant, &mut slid),
+        None => surface.flow(simd, trial, &inverse, layout.dilatant),
         Some(place) => {
             let viscosity = load(simd, &extra[place].0);
-            let slow: [f32x16<S>; 6] = each!(simd, |i| inverse[i] + viscosity);
-            let plastic = surface.flow(simd, trial, &slow, layout.dilatant, &mut slid);
+            let slow: [f32x8<S>; 6] = each!(simd, |i| inverse[i] + viscosity);
+            let plastic = surface.flow(simd, trial, &slow, layout.dilatant);
             // A part of what is above the surface is borne by viscosity.
             each!(simd, |i| {
                 let part = slow[i].simd_gt(zero).select(inverse[i] / slow[i], zero);
@@ -183,8 +182,7 @@ fn solve_row<S: Simd>(
             })
         }
     };
-    fixed[SLID].0 = array(slid);
-    let delta: [f32x16<S>; 6] = each!(simd, |i| new[i] - old[i]);
+    let delta: [f32x8<S>; 6] = each!(simd, |i| new[i] - old[i]);
     let mut square = zero;
     if sweep.measure {
         for i in 0..6 {
@@ -193,8 +191,8 @@ fn solve_row<S: Simd>(
             square = part.mul_add(part, square);
         }
     }
-    let delta: [f32x16<S>; 6] = each!(simd, |i| delta[i] * sweep.relaxation);
-    let new: [f32x16<S>; 6] = each!(simd, |i| old[i] + delta[i]);
+    let delta: [f32x8<S>; 6] = each!(simd, |i| delta[i] * sweep.relaxation);
+    let new: [f32x8<S>; 6] = each!(simd, |i| old[i] + delta[i]);
     store_wide(first_mut(fixed, STRESS), &new);
     if layout.coupled() {
         let global = axes.to_global(&delta);
@@ -217,7 +215,7 @@ pub(super) struct Stress<'a> {
 
 impl Stress<'_> {
     #[inline(always)]
-    fn load<S: Simd>(&self, simd: S, row: usize) -> [f32x16<S>; 6] {
+    fn load<S: Simd>(&self, simd: S, row: usize) -> [f32x8<S>; 6] {
         load_wide(simd, first(self.source, row * self.stride + self.offset))
     }
 }
@@ -369,18 +367,16 @@ pub(super) unsafe fn increments<S: Simd, const N: usize>(
             let record = &records[row * layout.size..(row + 1) * layout.size];
             let (fixed, columns, extra) = parts(record, width);
             let axes = Axes::of(simd, fixed);
-            let old: [f32x16<S>; 6] = load_wide(simd, first(fixed, STRESS));
+            let old: [f32x8<S>; 6] = load_wide(simd, first(fixed, STRESS));
             let strain = total_strain(simd, layout, &axes, columns, extra, &old, site, v);
-            let inverse: [f32x16<S>; 6] = load_wide(simd, first(fixed, INVERSE));
+            let inverse: [f32x8<S>; 6] = load_wide(simd, first(fixed, INVERSE));
             let trial = each!(simd, |i| old[i] - strain[i] * inverse[i]);
             let viscosity = match layout.viscosity {
                 Some(place) => load(simd, &extra[place].0),
                 None => zero,
             };
             let slow = each!(simd, |i| inverse[i] + viscosity);
-            let mut slid = zero;
-            let surface = surface_of(simd, fixed);
-            let borne = surface.flow(simd, trial, &slow, layout.dilatant, &mut slid);
+            let borne = surface_of(simd, fixed).flow(simd, trial, &slow, layout.dilatant);
             let live = inverse[0].simd_gt(zero);
             let flow = each!(simd, |i| live.select((borne[i] - trial[i]) / slow[i], zero));
             store_all(&mut plastic[row - first_row], &axes.to_global(&flow));

@@ -1,7 +1,7 @@
 //! The implicit solve of a step: velocity, stress and contact impulses from assembled data.
 //!
 //! Stress r and strain increment u of every strain row obey u = B v + C r + offset and the flow law,
-//! velocity is v* + M⁻¹(Bᵀ r + Hᵀ λ), and contact impulses λ obey Coulomb's law. Sites, sixteen side
+//! velocity is v* + M⁻¹(Bᵀ r + Hᵀ λ), and contact impulses λ obey Coulomb's law. Sites, eight side
 //! by side, are solved one after another with the velocity kept up to date.
 
 mod blocks;
@@ -25,7 +25,7 @@ pub(crate) use rheology::SolveReport;
 pub(crate) use rheology::{RheologySolver, SolveOptions};
 
 /// Sites in a block.
-pub(crate) const LANES: usize = 16;
+pub(crate) const LANES: usize = 8;
 
 /// One number for each site of a block.
 pub(crate) type Lane = [f32; LANES];
@@ -35,8 +35,7 @@ pub(crate) type Node = [f32; 4];
 
 /// Strain rows. A site is a group of rows that share their velocity nodes and are solved one after
 /// another in one lane: a cell (P0: 1 row, P1d: 4, Q1d: 8, particles: up to N) or, for continuous
-/// strain, a node (1 row, up to 27 columns). A block is sixteen sites of one colour: one register of
-/// AVX-512, two of AVX2.
+/// strain, a node (1 row, up to 27 columns). A block is eight sites of one colour.
 ///
 /// **Invariant.** Sites of one colour share no velocity node.
 #[derive(Default)]
@@ -106,7 +105,7 @@ impl Sites {
     }
 }
 
-/// Active contacts, sixteen side by side. Lanes beyond `count` hold finite numbers and valid nodes.
+/// Active contacts, eight side by side. Lanes beyond `count` hold finite numbers and valid nodes.
 #[derive(Default)]
 pub(crate) struct Contacts {
     /// Most velocity nodes of a contact.

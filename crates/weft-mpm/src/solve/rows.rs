@@ -10,7 +10,7 @@ use super::eigen::{Matrix, eigen, rotation};
 use super::flow::{SURFACE, Surface, surface};
 use super::lanes::{Wide, array, each, gather, load, load_all, load_wide, splat, store_wide};
 use super::{LANES, Lane, Node, Sites};
-use fearless_simd::{Simd, f32x16, prelude::*};
+use fearless_simd::{Simd, f32x8, prelude::*};
 use std::ops::Range;
 
 const SQRT_3: f32 = 1.732_050_8;
@@ -27,9 +27,7 @@ const AXES: usize = 0;
 pub(super) const INVERSE: usize = 11;
 pub(super) const STRESS: usize = 17;
 const YIELD: usize = 23;
-/// |u_T| of the last flow: a guess for the next.
-pub(super) const SLID: usize = YIELD + SURFACE;
-const FIXED: usize = SLID + 1;
+const FIXED: usize = YIELD + SURFACE;
 
 /// The numbers of a row that every row has.
 pub(super) type Fixed = [Wide; FIXED];
@@ -130,13 +128,13 @@ pub(super) fn surface_of<S: Simd>(simd: S, fixed: &Fixed) -> Surface<S> {
 pub(super) struct Axes<S: Simd> {
     simd: S,
     e: Matrix<S>,
-    cosine: f32x16<S>,
-    sine: f32x16<S>,
+    cosine: f32x8<S>,
+    sine: f32x8<S>,
 }
 
 /// a₀ b₀ + a₁ b₁ + a₂ b₂.
 #[inline(always)]
-fn dot<S: Simd>(a: [f32x16<S>; 3], b: [f32x16<S>; 3]) -> f32x16<S> {
+fn dot<S: Simd>(a: [f32x8<S>; 3], b: [f32x8<S>; 3]) -> f32x8<S> {
     a[2].mul_add(b[2], a[1].mul_add(b[1], a[0] * b[0]))
 }
 
@@ -163,7 +161,7 @@ fn times<S: Simd>(simd: S, a: &Matrix<S>, b: &Matrix<S>) -> Matrix<S> {
 
 /// The tensor of six numbers, T⁻¹.
 #[inline(always)]
-fn tensor<S: Simd>(d: &[f32x16<S>; 6]) -> Matrix<S> {
+fn tensor<S: Simd>(d: &[f32x8<S>; 6]) -> Matrix<S> {
     let [n, first, second, yz, xz, xy] = *d;
     let a = n * (SQRT_6 / 3.0);
     let second = second * (1.0 / SQRT_3);
@@ -189,7 +187,7 @@ impl<S: Simd> Axes<S> {
 
     /// Twice the local six numbers of sym(L), from L E.
     #[inline(always)]
-    pub fn strain(&self, turned: &Matrix<S>) -> [f32x16<S>; 6] {
+    pub fn strain(&self, turned: &Matrix<S>) -> [f32x8<S>; 6] {
         // Eᵀ L E.
         let m = times(self.simd, &transposed(&self.e), &transposed(turned));
         let (x, y, z) = (m[0][0], m[1][1], m[2][2]);
@@ -207,7 +205,7 @@ impl<S: Simd> Axes<S> {
 
     /// E S of the stress with these local numbers: S b = (E S)(Eᵀ b).
     #[inline(always)]
-    pub fn adjoint(&self, local: &[f32x16<S>; 6]) -> Matrix<S> {
+    pub fn adjoint(&self, local: &[f32x8<S>; 6]) -> Matrix<S> {
         let [n, p, q, yz, xz, xy] = *local;
         let first = self.cosine * p + self.sine * q;
         let second = self.cosine * q - self.sine * p;
@@ -217,7 +215,7 @@ impl<S: Simd> Axes<S> {
 
     /// Six numbers in global axes.
     #[inline(always)]
-    pub fn to_global(&self, local: &[f32x16<S>; 6]) -> [f32x16<S>; 6] {
+    pub fn to_global(&self, local: &[f32x8<S>; 6]) -> [f32x8<S>; 6] {
         let m = times(self.simd, &self.adjoint(local), &self.e);
         let (x, y, z) = (m[0][0], m[1][1], m[2][2]);
         [
@@ -232,7 +230,7 @@ impl<S: Simd> Axes<S> {
 
     /// Local numbers of six in global axes.
     #[inline(always)]
-    pub fn to_local(&self, global: &[f32x16<S>; 6]) -> [f32x16<S>; 6] {
+    pub fn to_local(&self, global: &[f32x8<S>; 6]) -> [f32x8<S>; 6] {
         // `strain` doubles.
         let half = each!(self.simd, |i| global[i] * 0.5);
         self.strain(&times(self.simd, &tensor(&half), &transposed(&self.e)))
@@ -241,10 +239,10 @@ impl<S: Simd> Axes<S> {
 
 /// (Σ_j v_j ⊗ b_j) E.
 #[inline(always)]
-pub(super) fn gradient<S: Simd>(simd: S, columns: &[[Wide; 3]], v: &[[f32x16<S>; 4]]) -> Matrix<S> {
+pub(super) fn gradient<S: Simd>(simd: S, columns: &[[Wide; 3]], v: &[[f32x8<S>; 4]]) -> Matrix<S> {
     let mut sum = [[splat(simd, 0.0); 3]; 3];
     for (v, b) in v.iter().zip(columns) {
-        let b: [f32x16<S>; 3] = load_wide(simd, b);
+        let b: [f32x8<S>; 3] = load_wide(simd, b);
         for i in 0..3 {
             for k in 0..3 {
                 sum[i][k] = v[i].mul_add(b[k], sum[i][k]);
@@ -260,10 +258,10 @@ pub(super) fn push<S: Simd>(
     simd: S,
     columns: &[[Wide; 3]],
     stress: &Matrix<S>,
-    v: &mut [[f32x16<S>; 4]],
+    v: &mut [[f32x8<S>; 4]],
 ) {
     for (v, b) in v.iter_mut().zip(columns) {
-        let b: [f32x16<S>; 3] = load_wide(simd, b);
+        let b: [f32x8<S>; 3] = load_wide(simd, b);
         for i in 0..3 {
             v[i] = v[3].mul_add(dot(stress[i], b), v[i]);
         }
@@ -278,9 +276,9 @@ pub(super) fn bend<S: Simd>(
     layout: &Layout,
     axes: &Axes<S>,
     extra: &[Wide],
-    stress: &[f32x16<S>; 6],
+    stress: &[f32x8<S>; 6],
     global: &[[Lane; 6]],
-) -> Option<[f32x16<S>; 6]> {
+) -> Option<[f32x8<S>; 6]> {
     let place = layout.compliance?;
     if !layout.coupled() {
         let [s, d] = load_wide(simd, first(extra, place));
@@ -305,13 +303,13 @@ pub(super) fn total_strain<S: Simd>(
     axes: &Axes<S>,
     columns: &[[Wide; 3]],
     extra: &[Wide],
-    stress: &[f32x16<S>; 6],
+    stress: &[f32x8<S>; 6],
     global: &[[Lane; 6]],
-    v: &[[f32x16<S>; 4]],
-) -> [f32x16<S>; 6] {
+    v: &[[f32x8<S>; 4]],
+) -> [f32x8<S>; 6] {
     let mut strain = axes.strain(&gradient(simd, columns, v));
     if let Some(place) = layout.offset {
-        let offset: [f32x16<S>; 6] = load_wide(simd, first(extra, place));
+        let offset: [f32x8<S>; 6] = load_wide(simd, first(extra, place));
         for i in 0..6 {
             strain[i] += offset[i];
         }
@@ -374,7 +372,7 @@ fn fill_row<S: Simd>(
     at: usize,
     row: usize,
     used: usize,
-    mass: &[f32x16<S>],
+    mass: &[f32x8<S>],
     record: &mut [Wide],
 ) {
     let zero = splat(simd, 0.0);
@@ -406,7 +404,7 @@ fn fill_row<S: Simd>(
     let live = volume.simd_gt(zero) & total.simd_gt(tiny) & total.simd_lt(splat(simd, 1e30));
     let scale = (live & trace.simd_gt(tiny)).select(one / trace, zero);
     let trace = live.select(trace, zero);
-    let q: [f32x16<S>; 6] = each!(simd, |i| live.select(q[i] * scale, zero));
+    let q: [f32x8<S>; 6] = each!(simd, |i| live.select(q[i] * scale, zero));
     let matrix = [[q[0], q[5], q[4]], [q[5], q[1], q[3]], [q[4], q[3], q[2]]];
     let ([x, y, z], e) = eigen(simd, &matrix);
     let first_part = x + y;
@@ -422,7 +420,7 @@ fn fill_row<S: Simd>(
         first_part,
     ];
     let floor = total * (FLOOR / 6.0);
-    let inverse: [f32x16<S>; 6] = each!(simd, |i| {
+    let inverse: [f32x8<S>; 6] = each!(simd, |i| {
         let bent = compliance[i.min(1)] + floor;
         live.select(one / values[i].max(zero).mul_add(trace, bent), zero)
     });
@@ -451,10 +449,9 @@ fn fill_row<S: Simd>(
             fixed[YIELD + i].0[lane] = number;
         }
     }
-    fixed[SLID] = Wide::default();
     let axes = Axes::of(simd, fixed);
     let stress = axes.to_local(&load_all(simd, &sites.stress[at]));
-    let stress: [f32x16<S>; 6] = each!(simd, |i| live.select(stress[i], zero));
+    let stress: [f32x8<S>; 6] = each!(simd, |i| live.select(stress[i], zero));
     store_wide(first_mut(fixed, STRESS), &stress);
     if let Some(place) = layout.viscosity {
         let viscosity = load(simd, &sites.yields[at][5]).max(zero) / volume;
@@ -462,7 +459,7 @@ fn fill_row<S: Simd>(
     }
     if let Some(place) = layout.offset {
         let offset = axes.to_local(&load_all(simd, &sites.offset[at]));
-        let offset: [f32x16<S>; 6] = each!(simd, |i| live.select(offset[i], zero));
+        let offset: [f32x8<S>; 6] = each!(simd, |i| live.select(offset[i], zero));
         store_wide(first_mut(extra, place), &offset);
     }
     if let Some(place) = layout.compliance {

@@ -44,8 +44,7 @@ fn lanes_of<S: Simd>(simd: S, cases: &[Case; LANES]) -> [([f64; 6], [f64; 6]); L
     let surface = Surface::load(simd, &lanes.map(Wide));
     let inverse = inverse.map(|lane| load(simd, &lane) + load(simd, &viscosity));
     let trial = trial.map(|lane| load(simd, &lane));
-    let mut slid = splat(simd, 0.0);
-    let stress = surface.flow(simd, trial, &inverse, dilatant, &mut slid);
+    let stress = surface.flow(simd, trial, &inverse, dilatant);
     let strain: [Lane; 6] = std::array::from_fn(|i| array((stress[i] - trial[i]) / inverse[i]));
     let stress = stress.map(array);
     std::array::from_fn(|l| {

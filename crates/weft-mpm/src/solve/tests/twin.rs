@@ -2,7 +2,6 @@
 
 use super::problem::Problem;
 use crate::eigen::symmetric;
-use crate::solve::LANES;
 use crate::solve::flow::twin::Law;
 
 type Six = [f64; 6];
@@ -41,7 +40,7 @@ pub fn strain(u: [f64; 3], b: [f64; 3]) -> Six {
 /// Velocities and stresses after some sweeps, `[block * rows + row][lane]`.
 pub struct Outcome {
     pub velocity: Vec<[f64; 3]>,
-    pub stress: Vec<[Six; LANES]>,
+    pub stress: Vec<[Six; 8]>,
     /// Root of the summed squared corrections of the last sweep over 1 + rows.
     pub residual: f64,
 }
@@ -149,7 +148,7 @@ pub fn sweep(problem: &Problem, sweeps: usize, relaxation: f64, adjoint: f64) ->
         .iter()
         .map(|n| std::array::from_fn(|d| f64::from(n[d])))
         .collect();
-    let mut stress = vec![[[0.0; 6]; LANES]; sites.stress.len()];
+    let mut stress = vec![[[0.0; 6]; 8]; sites.stress.len()];
     let mut residual = 0.0;
     let mut count = 0;
     for _ in 0..sweeps {
