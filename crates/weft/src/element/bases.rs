@@ -4,11 +4,8 @@
 //! which points or entities their degrees of freedom sit, and what the functions are at a point.
 //! Spaces, plans and transfers know nothing else of it, so a new basis is a new variant here.
 //!
-//! **Vector-valued elements hook in here**: as a further `Basis` and [`ElementFamily`], with one node
-//! for each function. Entities, slots and node counts then serve numbering as they are; what is
-//! new is an accessor beside [`Element::lagrange`] for the vector-valued functions, since
-//! [`Element::evaluate`] and [`Tabulation`] are for functions of one component, and a sign (or a
-//! small matrix) for each cell and entity, which belongs to the numbering of a space.
+//! Functions are of one component here; those of several, which go with a Piola map and with
+//! orientations of edges and faces, are a [`VectorElement`](super::VectorElement).
 
 use super::entities::{Entities, Entity};
 use super::lagrange::{Lagrange, NodeFamily, Tabulation, tabulate};

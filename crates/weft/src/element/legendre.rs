@@ -15,7 +15,7 @@ const N: usize = MAX_LAGRANGE_DEGREE + 1;
 pub(super) type Mode = [u8; 3];
 
 /// Orthonormal Legendre polynomials of degree up to `degree` on `[0, 1]`, and their derivatives.
-fn legendre(degree: usize, x: f64) -> [[f64; 2]; N] {
+pub(super) fn legendre(degree: usize, x: f64) -> [[f64; 2]; N] {
     let mut p = [[0.0; 2]; N];
     p[0] = [1.0, 0.0];
     let u = 2.0 * x - 1.0;

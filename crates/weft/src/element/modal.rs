@@ -20,7 +20,7 @@ const FEW_MODES: usize = 35;
 /// A value and its three derivatives.
 pub(super) type Jet = [f64; 4];
 
-fn times(a: Jet, b: Jet) -> Jet {
+pub(super) fn times(a: Jet, b: Jet) -> Jet {
     [
         a[0] * b[0],
         a[1] * b[0] + a[0] * b[1],

@@ -4,13 +4,13 @@
 //! what they are tested with on edges, faces and in the interior.
 
 use super::super::CellKind;
-use super::super::modal::{Jet, orthonormal};
+use super::super::legendre::legendre;
+use super::super::modal::{Jet, orthonormal, times};
 
 /// Highest degree of the elements, one of the polynomials of simplices in three dimensions.
 const P: usize = 3;
 /// Polynomials of degree [`P`] on a tet, and of degree `P` in each direction of a hex.
 const SIMPLEX_MODES: usize = (P + 1) * (P + 2) * (P + 3) / 6;
-const LINE_MODES: usize = P + 1;
 
 /// A vector polynomial at a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -159,14 +159,6 @@ fn along(component: usize, jet: Jet) -> VectorJet {
     out
 }
 
-fn times(a: Jet, b: Jet) -> Jet {
-    let mut out = [a[0] * b[0], 0.0, 0.0, 0.0];
-    for d in 1..4 {
-        out[d] = a[d] * b[0] + a[0] * b[d];
-    }
-    out
-}
-
 /// The coordinates less those of the centre, with their derivatives.
 fn centred(kind: CellKind, point: [f64; 3]) -> [Jet; 3] {
     let centre = kind.center();
@@ -219,7 +211,7 @@ fn scalars(kind: CellKind, p: usize, point: [f64; 3], mut push: impl FnMut(Jet))
 
 /// Products of Legendre polynomials of up to the given degree along each axis.
 fn products(degrees: [usize; 3], point: [f64; 3], mut push: impl FnMut(Jet)) {
-    let lines = point.map(legendre);
+    let lines = point.map(|x| legendre(P, x));
     for i in 0..=degrees[0] {
         for j in 0..=degrees[1] {
             for k in 0..=degrees[2] {
@@ -228,24 +220,4 @@ fn products(degrees: [usize; 3], point: [f64; 3], mut push: impl FnMut(Jet)) {
             }
         }
     }
-}
-
-/// Values and derivatives of the orthonormal polynomials on `[0, 1]`.
-fn legendre(x: f64) -> [[f64; 2]; LINE_MODES] {
-    let t = 2.0 * x - 1.0;
-    let mut out = [[1.0, 0.0]; LINE_MODES];
-    out[1] = [t, 2.0];
-    for n in 1..LINE_MODES - 1 {
-        let (a, b) = ((2 * n + 1) as f64, n as f64);
-        let ([p, dp], [q, dq]) = (out[n], out[n - 1]);
-        let scale = 1.0 / (b + 1.0);
-        out[n + 1] = [
-            (a * t * p - b * q) * scale,
-            (a * (2.0 * p + t * dp) - b * dq) * scale,
-        ];
-    }
-    for (n, mode) in out.iter_mut().enumerate() {
-        *mode = mode.map(|v| v * ((2 * n + 1) as f64).sqrt());
-    }
-    out
 }
