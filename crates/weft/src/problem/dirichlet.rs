@@ -76,13 +76,7 @@ impl Dirichlet {
 
     /// Prescribe the component along the outward normal. Call before [`Dirichlet::value`].
     pub fn normal(mut self) -> Result<Dirichlet, ProblemError> {
-        let dim = self.space.geometry().space_dim();
-        if self.space.value() != ValueKind::Vector(dim) {
-            return Err(ProblemError::Mismatch(format!(
-                "the normal component cannot be prescribed: the unknown is a {}, not a vector of {dim}",
-                self.space.shape()
-            )));
-        }
+        self.check_vector("normal component")?;
         self.check_unset("normal")?;
         self.part = Part::Normal;
         self.value = Expr::zero(Shape::Scalar);
@@ -93,16 +87,22 @@ impl Dirichlet {
     /// normal is left out. Where sides meet at an angle, what is tangential to either is prescribed. Call
     /// before [`Dirichlet::value`].
     pub fn tangential(mut self) -> Result<Dirichlet, ProblemError> {
-        let dim = self.space.geometry().space_dim();
-        if self.space.value() != ValueKind::Vector(dim) {
-            return Err(ProblemError::Mismatch(format!(
-                "the tangential part cannot be prescribed: the unknown is a {}, not a vector of {dim}",
-                self.space.shape()
-            )));
-        }
+        self.check_vector("tangential part")?;
         self.check_unset("tangential")?;
         self.part = Part::Tangential;
         Ok(self)
+    }
+
+    /// Demands a vector with a component along each axis.
+    fn check_vector(&self, what: &str) -> Result<(), ProblemError> {
+        let dim = self.space.geometry().space_dim();
+        if self.space.value() == ValueKind::Vector(dim) {
+            return Ok(());
+        }
+        Err(ProblemError::Mismatch(format!(
+            "the {what} cannot be prescribed: the unknown is a {}, not a vector of {dim}",
+            self.space.shape()
+        )))
     }
 
     fn check_unset(&self, method: &str) -> Result<(), ProblemError> {

@@ -99,22 +99,24 @@ impl Constraints {
         targets
     }
 
+    /// Demands that the columns of `a` are these nodes.
+    fn check_columns(&self, a: &BlockMatrix) -> Result<(), SolveError> {
+        let (nodes, block) = (a.pattern().cols(), a.block()[1]);
+        check_size(
+            "the columns of the matrix, in nodes,",
+            nodes,
+            self.node_count(),
+        )?;
+        check_size("the columns of a block of the matrix", block, self.block)
+    }
+
     /// b ← b − A g for a block A whose columns are these nodes, such as the divergence of a velocity that is
     /// prescribed here. To be done before [`eliminate_columns`](Self::eliminate_columns).
     ///
     /// # Errors
     /// If the matrix or vector doesn't fit.
     pub fn lift_columns(&self, a: &BlockMatrix, b: &mut [f64]) -> Result<(), SolveError> {
-        check_size(
-            "the columns of the matrix, in nodes,",
-            a.pattern().cols(),
-            self.node_count(),
-        )?;
-        check_size(
-            "the columns of a block of the matrix",
-            a.block()[1],
-            self.block,
-        )?;
+        self.check_columns(a)?;
         a.multiply_add(-1.0, &self.targets(), 1.0, b)?;
         Ok(())
     }
@@ -124,16 +126,7 @@ impl Constraints {
     /// # Errors
     /// If the matrix doesn't fit the nodes.
     pub fn eliminate_columns(&self, a: &mut BlockMatrix) -> Result<(), SolveError> {
-        check_size(
-            "the columns of the matrix, in nodes,",
-            a.pattern().cols(),
-            self.node_count(),
-        )?;
-        check_size(
-            "the columns of a block of the matrix",
-            a.block()[1],
-            self.block,
-        )?;
+        self.check_columns(a)?;
         let size = a.block()[0] * a.block()[1];
         if self.is_empty() || size == 0 {
             return Ok(());
