@@ -18,31 +18,28 @@ fn order(coarse: f64, fine: f64) -> f64 {
     (coarse / fine).log2()
 }
 
+/// Mass stays and the error falls by at least order p + ½ when cells are halved.
+fn check_transport(p: usize, n: usize, run: impl Fn(usize) -> transport::Outcome) {
+    let (coarse, fine) = (run(n), run(2 * n));
+    let rate = order(coarse.error, fine.error);
+    println!("p = {p}: {coarse:?} {fine:?} {rate:.2}");
+    for run in [coarse, fine] {
+        assert!(run.mass.abs() < 1e-12, "p = {p}: {run:?}");
+    }
+    assert!(rate >= p as f64 + 0.5, "p = {p}: {rate} {fine:?}");
+}
+
 #[test]
 fn a_bump_turns_once() {
     for (p, n) in [(1, 32), (2, 20), (3, 14)] {
-        let coarse = transport::turn(n, p).unwrap();
-        let fine = transport::turn(2 * n, p).unwrap();
-        let rate = order(coarse.error, fine.error);
-        println!("p = {p}: {coarse:?} {fine:?} {rate:.2}");
-        for run in [coarse, fine] {
-            assert!(run.mass.abs() < 1e-12, "p = {p}: {run:?}");
-        }
-        assert!(rate >= p as f64 + 0.5, "p = {p}: {rate} {fine:?}");
+        check_transport(p, n, |n| transport::turn(n, p).unwrap());
     }
 }
 
 #[test]
 fn burgers_is_exact_before_the_shock() {
     for (p, n) in [(1, 160), (2, 160), (3, 160)] {
-        let coarse = transport::steepen(n, p).unwrap();
-        let fine = transport::steepen(2 * n, p).unwrap();
-        let rate = order(coarse.error, fine.error);
-        println!("p = {p}: {coarse:?} {fine:?} {rate:.2}");
-        for run in [coarse, fine] {
-            assert!(run.mass.abs() < 1e-12, "p = {p}: {run:?}");
-        }
-        assert!(rate >= p as f64 + 0.5, "p = {p}: {rate} {fine:?}");
+        check_transport(p, n, |n| transport::steepen(n, p).unwrap());
     }
 }
 

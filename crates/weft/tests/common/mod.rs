@@ -278,7 +278,8 @@ fn rotations(kind: CellKind) -> Vec<Vec<usize>> {
         .collect()
 }
 
-fn permutations(n: usize) -> Vec<Vec<usize>> {
+/// All orders of `n` things.
+pub fn permutations(n: usize) -> Vec<Vec<usize>> {
     if n == 0 {
         return vec![Vec::new()];
     }

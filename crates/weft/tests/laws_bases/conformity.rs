@@ -1,6 +1,6 @@
 //! Functions on both sides of a side, however the cells and their vertices are numbered.
 
-use crate::common::{Random, shared};
+use crate::common::{Random, permutations, shared};
 use weft::assemble::integrate;
 use weft::element::CellKind;
 use weft::field::Field;
@@ -54,22 +54,6 @@ fn pair(kind: CellKind) -> (Vec<[f64; 3]>, [Vec<u32>; 2]) {
             [vec![0, 1, 2, 3, 4, 5, 6, 7], vec![1, 8, 9, 2, 5, 10, 11, 6]],
         ),
     }
-}
-
-/// All orders of `n` things.
-fn permutations(n: usize) -> Vec<Vec<usize>> {
-    if n == 0 {
-        return vec![Vec::new()];
-    }
-    let mut all = Vec::new();
-    for shorter in permutations(n - 1) {
-        for at in 0..n {
-            let mut longer = shorter.clone();
-            longer.insert(at, n - 1);
-            all.push(longer);
-        }
-    }
-    all
 }
 
 /// Every numbering of a cell's vertices that maps the cell onto itself: of a simplex all, of a quad or

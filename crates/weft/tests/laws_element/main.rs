@@ -1,10 +1,13 @@
 //! Laws of reference elements: exactness of quadrature, identities of shape functions, agreement of
 //! neighbours on shared nodes. Each law is swept over all cell kinds, degrees and orientations.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod entities;
 mod quadrature;
 mod shapes;
 
+use common::permutations;
 use weft::element::{CellKind, Lagrange, NodeFamily};
 
 const KINDS: [CellKind; 6] = [
@@ -102,21 +105,6 @@ fn symmetries(kind: CellKind) -> Vec<Vec<usize>> {
         }
     } else {
         all = permutations(n);
-    }
-    all
-}
-
-fn permutations(n: usize) -> Vec<Vec<usize>> {
-    if n == 0 {
-        return vec![Vec::new()];
-    }
-    let mut all = Vec::new();
-    for shorter in permutations(n - 1) {
-        for at in 0..n {
-            let mut longer = shorter.clone();
-            longer.insert(at, n - 1);
-            all.push(longer);
-        }
     }
     all
 }

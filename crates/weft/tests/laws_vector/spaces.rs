@@ -1,7 +1,8 @@
 //! Spaces: continuity across sides, the discrete sequence, twins of assembled numbers.
 
 use crate::common::{
-    Random, assert_close, bend, difference, pool, scrambled, shared, unit_mesh, zigzag_mesh,
+    Random, assert_close, bend, difference, permutations, pool, scrambled, shared, unit_mesh,
+    zigzag_mesh,
 };
 use crate::{DEGREES, families};
 use weft::assemble::{evaluate_at, integrate, interpolate, matrix, project, vector};
@@ -75,6 +76,15 @@ fn renumbered(mesh: &Mesh, number: &[usize]) -> Mesh {
     Mesh::new(mesh.cell_kind(), mesh.space_dim(), points, cells.collect()).unwrap()
 }
 
+/// A mesh of affine cells; simplices of several shapes.
+fn straight_mesh(kind: CellKind) -> Mesh {
+    if kind.is_tensor() {
+        unit_mesh(kind, [2; 3])
+    } else {
+        zigzag_mesh(kind, 2)
+    }
+}
+
 /// Squares of the jump of the trace and of the trace itself, over all functions at once.
 fn jumps<G: Geometry + Clone + 'static>(g: &G, field: &Field) -> [f64; 2] {
     let space = field.space();
@@ -83,21 +93,6 @@ fn jumps<G: Geometry + Clone + 'static>(g: &G, field: &Field) -> [f64; 2] {
     let u = trace(&field.expr(), piola, g);
     let square = |e: Expr| integrate(&e.inner(&e).over(&measure)).unwrap();
     [square(u.jump()), square(u.inside())]
-}
-
-fn all_orders(n: usize) -> Vec<Vec<usize>> {
-    if n == 0 {
-        return vec![Vec::new()];
-    }
-    let mut all = Vec::new();
-    for shorter in all_orders(n - 1) {
-        for at in 0..n {
-            let mut longer = shorter.clone();
-            longer.insert(at, n - 1);
-            all.push(longer);
-        }
-    }
-    all
 }
 
 #[test]
@@ -110,7 +105,7 @@ fn traces_are_continuous_on_two_cells_numbered_in_every_way() {
         // the others are seen, of which many random orders reach all.
         let orders = match kind {
             CellKind::Hex => (0..150).map(|_| random.shuffled(n)).collect(),
-            _ => all_orders(n),
+            _ => permutations(n),
         };
         for (count, order) in orders.iter().enumerate() {
             let mesh = renumbered(&mesh, order);
@@ -289,11 +284,7 @@ fn interpolation_commutes_with_curl_and_divergence() {
     let mut random = Random(35);
     for kind in KINDS {
         // Straight cells, where moments of polynomials are exact.
-        let mesh = match kind.is_tensor() {
-            true => unit_mesh(kind, [2; 3]),
-            false => zigzag_mesh(kind, 2),
-        };
-        let mesh = scrambled(&mesh, &mut random);
+        let mesh = scrambled(&straight_mesh(kind), &mut random);
         let scope = Scope::new(shared(&mesh));
         for k in DEGREES {
             let w = polynomial(&scope, kind.dim(), k);
@@ -318,11 +309,7 @@ fn interpolation_commutes_with_curl_and_divergence() {
 fn polynomials_of_the_element_are_reproduced() {
     let mut random = Random(36);
     for kind in KINDS {
-        let mesh = match kind.is_tensor() {
-            true => unit_mesh(kind, [2; 3]),
-            false => zigzag_mesh(kind, 2),
-        };
-        let mesh = scrambled(&mesh, &mut random);
+        let mesh = scrambled(&straight_mesh(kind), &mut random);
         let scope = Scope::new(shared(&mesh));
         for family in families(kind) {
             for degree in DEGREES {
@@ -445,10 +432,9 @@ fn values_at_points_are_those_of_assembly() {
     for kind in KINDS {
         let dim = kind.dim();
         for bent in [false, true] {
-            let mesh = match (bent, kind.is_tensor()) {
-                (true, _) => unit_mesh(kind, [2; 3]).moved(|x| bend(x, dim)).unwrap(),
-                (false, true) => unit_mesh(kind, [2; 3]),
-                (false, false) => zigzag_mesh(kind, 2),
+            let mesh = match bent {
+                true => unit_mesh(kind, [2; 3]).moved(|x| bend(x, dim)).unwrap(),
+                false => straight_mesh(kind),
             };
             let mesh = scrambled(&mesh, &mut random);
             for family in families(kind) {
