@@ -51,12 +51,14 @@ fn spec_2_3_monomials_on_the_triangle() {
             let degree = (a + b) as usize;
             check(&Quadrature::new(CellKind::Triangle, degree).unwrap(), a, b);
             if a < 4 && b < 4 {
-                for family in FAMILIES {
-                    let rule = Quadrature::with_family(CellKind::Triangle, degree, family);
-                    check(&rule.unwrap(), a, b);
-                }
+                let rule = Quadrature::with_family(CellKind::Triangle, degree, FAMILIES[0]);
+                check(&rule.unwrap(), a, b);
             }
         }
+    }
+    // Collapsed rules of other families would have points on the collapsed edge.
+    for family in &FAMILIES[1..] {
+        assert!(Quadrature::with_family(CellKind::Triangle, 3, *family).is_err());
     }
 }
 
