@@ -302,9 +302,11 @@ impl IntegralPlan {
         let (rule_points, weights) = match points {
             _ if measure.particles.is_some() => (Vec::new(), vec![1.0; PARTICLE_TILE]),
             Points::Quadrature | Points::Particles { .. } => {
-                let rule = Quadrature::new(element_kind, degree)
-                    .map_err(context)?
-                    .composite(pieces(&program));
+                let rule = match measure.family {
+                    None => Quadrature::new(element_kind, degree),
+                    Some(family) => Quadrature::with_family(element_kind, degree, family),
+                };
+                let rule = rule.map_err(context)?.composite(pieces(&program));
                 let scale = element_kind.reference_measure();
                 let weights: Vec<f64> = rule.weights().iter().map(|w| w * scale).collect();
                 (rule.points().to_vec(), weights)

@@ -4,7 +4,7 @@
 use crate::common::{Random, all_cases, assert_close, pool, unit_mesh};
 use std::sync::Arc;
 use weft::assemble::{Deformation, evaluate_at, integrate};
-use weft::element::{CellKind, Quadrature};
+use weft::element::{CellKind, Quadrature, RuleFamily};
 use weft::form::{Expr, Measure, Scope, Shape};
 use weft::geometry::{
     AdaptiveVoxelGrid, Frame, Geometry, Grid2, Grid3, Mesh, VoxelGrid, VoxelMap, frame_at, shapes,
@@ -442,4 +442,48 @@ fn they_follow_the_vertices() {
         assert!(off.abs() < 1e-14, "{off:e}");
         assert!((count - 6.0).abs() < 1e-12, "{count}");
     }
+}
+
+/// Points of Lobatto rules include the vertices: the mass matrix of degree 1 is diagonal.
+#[test]
+fn measures_take_families_of_rules() {
+    for kind in [CellKind::Segment, CellKind::Quad, CellKind::Hex] {
+        let mesh = unit_mesh(kind, [2; 3]);
+        let space = Space::lagrange(&mesh, 1).unwrap();
+        let mass = Expr::trial(&space) * Expr::test(&space);
+        let measure = Measure::cells(&mesh).degree(1);
+        let lobatto = measure.clone().family(RuleFamily::GaussLobatto);
+        let a = weft::assemble::matrix(&mass.over(&lobatto)).unwrap();
+        let n = space.node_count();
+        let dense = a.to_dense();
+        for (k, entry) in dense.iter().enumerate() {
+            assert_eq!(*entry != 0.0, k % (n + 1) == 0, "{kind:?} {k}");
+        }
+        assert!((dense.iter().sum::<f64>() - 1.0).abs() < 1e-14);
+        let x = Expr::position(&mesh).at(0);
+        for family in [
+            RuleFamily::GaussLegendre,
+            RuleFamily::GaussLobatto,
+            RuleFamily::NewtonCotesClosed,
+            RuleFamily::NewtonCotesOpen,
+        ] {
+            for measure in [Measure::cells(&mesh), Measure::boundary(&mesh)] {
+                let measure = measure.degree(5);
+                let with = integrate(&x.pow(5.0).over(&measure.clone().family(family))).unwrap();
+                let plain = integrate(&x.pow(5.0).over(&measure)).unwrap();
+                assert!((with - plain).abs() < 1e-13, "{kind:?} {family:?}");
+            }
+            let far = Measure::cells(&mesh).degree(500).family(family);
+            assert!(integrate(&x.over(&far)).is_err(), "{family:?}");
+        }
+        // Two terms with different rules stay apart.
+        let sum = x.over(&lobatto) - x.over(&measure);
+        assert!(integrate(&sum).unwrap().abs() < 1e-14);
+    }
+    let triangles = unit_mesh(CellKind::Triangle, [2; 3]);
+    let measure = Measure::cells(&triangles).family(RuleFamily::GaussLobatto);
+    let message = integrate(&Expr::constant(1.0).over(&measure))
+        .unwrap_err()
+        .to_string();
+    assert!(message.contains("Gauss"), "{message}");
 }
