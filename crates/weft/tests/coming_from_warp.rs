@@ -287,7 +287,11 @@ fn numbers_of_a_geometry() -> Done {
     let [inner, outer] = topology.side_cells(side);
     assert_ne!(inner, outer);
     let at = mesh.side_maps(&topology, side)[0].apply([0.25, 0.0, 0.0]);
-    assert!(mesh.side_maps(&topology, side)[0].holds(at));
+    assert!(mesh.side_maps(&topology, side)[0].coordinates(at).is_some());
+    let left = geometry::cell_coordinates(&mesh, 4, [0.1, 0.5, 0.0]).unwrap();
+    assert!((left[0] + 0.7).abs() < 1e-14);
+    let [low, high] = geometry::cell_bounds(&mesh, 4).unwrap();
+    assert!(low[0] < 0.334 && high[0] > 0.666);
     assert_eq!(
         topology.side_cells(topology.boundary_sides()[2] as usize)[0],
         topology.side_cells(topology.boundary_sides()[2] as usize)[1]
@@ -657,6 +661,14 @@ fn operators_of_fields() -> Done {
         &Expr::constant(2.0),
     );
     same(&scope, "select(x[0] < 0.5, 1, 2)", half, &cells)?;
+    same(&scope, "atan2(x[1], x[0])", x.at(1).atan2(x.at(0)), &cells)?;
+    same(
+        &scope,
+        "floor(2*x[0])",
+        (2.0 * x.at(0)).unary(Unary::Floor),
+        &cells,
+    )?;
+    same(&scope, "floor(x[0])", x.at(0).unary(Unary::Floor), &cells)?;
     let strain = |u: &Expr| u.grad().sym();
     let v = Expr::test(&vectors);
     let residual = strain(&u).inner(&strain(&v)).dx(&mesh);

@@ -123,6 +123,10 @@ impl Estimate {
                     (d, _) => d.saturating_add(NONPOLYNOMIAL),
                 },
                 Binary::Less | Binary::LessEqual | Binary::Equal => 0,
+                Binary::Atan2 => match sum(self, &[l, r]) {
+                    0 => 0,
+                    d => d.saturating_add(NONPOLYNOMIAL),
+                },
             },
             Op::Scale(l, r)
             | Op::Inner(l, r)

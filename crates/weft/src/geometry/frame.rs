@@ -179,7 +179,12 @@ pub fn frame_at(geometry: &dyn Geometry, cell: usize, xi: [f64; 3]) -> Frame {
     frame(&map, &basis, cell, xi)
 }
 
-fn frame(map: &super::GeometryMap, basis: &Lagrange, cell: usize, xi: [f64; 3]) -> Frame {
+pub(super) fn frame(
+    map: &super::GeometryMap,
+    basis: &Lagrange,
+    cell: usize,
+    xi: [f64; 3],
+) -> Frame {
     let n = basis.node_count();
     let mut values = vec![0.0; n];
     let mut gradients = vec![[0.0; 3]; n];

@@ -1,8 +1,6 @@
-//! What the functional specification asks to be tested (its items marked "test" in the chapters on
-//! quadrature, spaces, fields, forms, integration and algebra, and its catalogue of tests), one test
-//! by the name of each item, with the property and the criterion given there. Laws that hold on every
-//! cell, degree and thread count are tested in the `laws_*` binaries; here one finds an item by its
-//! number.
+//! A catalogue of properties that a library of this kind has to show, one test by the number and name of each
+//! item, with the criterion that the item gives. Most were taken over from the tests of `warp.fem`. Laws on every
+//! cell, degree and number of threads are tested in the `laws_*` binaries; here one finds an item by its number.
 //!
 //! | items | where |
 //! |---|---|
