@@ -10,7 +10,8 @@ use crate::element::{
     Element, Lagrange, Piola, Quadrature, Tabulation, VectorElement, VectorTabulation,
 };
 use crate::form::lower::{Coefficient, Input, Operand, Program, Slot, lower, vector_slot};
-use crate::form::{DomainKind, FormError, Integral, Measure, Quantity, SideOf, measure_degree};
+pub(super) use crate::form::measure_degree;
+use crate::form::{DomainKind, FormError, Integral, Measure, Quantity, SideOf};
 use crate::geometry::{Geometry, MapClass, Topology, map_element, second_table};
 use crate::particle::ParticleQuadrature;
 use crate::space::{Space, VectorBasis};

@@ -1,9 +1,10 @@
 //! Values of expressions at points, interpolation and projection into spaces.
 
 use super::error::AssembleError;
+use super::integral::measure_degree;
 use super::plan::PointPlan;
 use crate::field::Field;
-use crate::form::{Expr, FormError, measure_degree};
+use crate::form::{Expr, FormError};
 use crate::geometry::{Geometry, MapClass, frames_at};
 use crate::solve::{Jacobi, Krylov, KrylovOptions, Method, SolveError};
 use crate::space::{Space, VectorBasis};

@@ -3,9 +3,6 @@
 use super::Topology;
 use crate::element::CellKind;
 
-/// Distance in the reference cell that is taken for 0.
-const ROUNDING: f64 = 1e-10;
-
 /// Affine map from the reference coordinates (s, t) of a side to those of a cell:
 /// `origin + s axes[0] + t axes[1]`. A side may cover only a part of the cell's face.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,37 +37,30 @@ impl SideMap {
         })
     }
 
-    /// Whether a point of the cell's face lies on the side, up to rounding.
-    pub fn holds(&self, point: [f64; 3]) -> bool {
-        let [s, t] = self.project(point);
-        (-ROUNDING..=1.0 + ROUNDING).contains(&s) && (-ROUNDING..=1.0 + ROUNDING).contains(&t)
-    }
-
-    /// Side coordinates of a point of the cell, the inverse of [`apply`](Self::apply); `None` if it
-    /// is not in the plane of the side, up to rounding. They may lie outside the side.
-    pub fn coordinates(&self, point: [f64; 3]) -> Option<[f64; 3]> {
-        let [s, t] = self.project(point);
-        let back = self.apply([s, t, 0.0]);
-        let near = (0..3).all(|d| (back[d] - point[d]).abs() <= ROUNDING);
-        near.then_some([s, t, 0.0])
-    }
-
-    /// Side coordinates of the closest point in the plane of the side.
-    fn project(&self, point: [f64; 3]) -> [f64; 2] {
+    /// Coordinates on the side of a point of the cell's face; of any other point those of the foot of
+    /// its perpendicular.
+    pub fn coordinates(&self, point: [f64; 3]) -> [f64; 3] {
         let off: [f64; 3] = std::array::from_fn(|d| point[d] - self.origin[d]);
         let dot = |a: &[f64; 3], b: &[f64; 3]| -> f64 { (0..3).map(|d| a[d] * b[d]).sum() };
-        // Cramer's rule on the Gram matrix; faces are flat in the cell.
+        // Coordinates by Cramer's rule on the Gram matrix; faces are flat in the cell.
         let [a, b] = &self.axes;
         let (aa, ab, bb) = (dot(a, a), dot(a, b), dot(b, b));
         let (ra, rb) = (dot(a, &off), dot(b, &off));
         let det = aa * bb - ab * ab;
         if det > 0.0 {
-            [(ra * bb - rb * ab) / det, (rb * aa - ra * ab) / det]
+            [(ra * bb - rb * ab) / det, (rb * aa - ra * ab) / det, 0.0]
         } else if aa > 0.0 {
-            [ra / aa, 0.0]
+            [ra / aa, 0.0, 0.0]
         } else {
-            [0.0, 0.0]
+            [0.0; 3]
         }
+    }
+
+    /// Whether a point of the cell's face lies on the side, up to rounding.
+    pub fn holds(&self, point: [f64; 3]) -> bool {
+        let [s, t, _] = self.coordinates(point);
+        const ROUNDING: f64 = 1e-10;
+        (-ROUNDING..=1.0 + ROUNDING).contains(&s) && (-ROUNDING..=1.0 + ROUNDING).contains(&t)
     }
 
     /// Normal of the side in the cell's reference space, outward, scaled so that for any map

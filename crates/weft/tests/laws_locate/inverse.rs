@@ -136,14 +136,13 @@ fn sides_have_coordinates_of_their_own() {
         for side in 0..topology.side_count() {
             for map in mesh.side_maps(&topology, side) {
                 let s = random.point(kind.side_kind());
-                let back = map.coordinates(map.apply(s)).unwrap();
+                let back = map.coordinates(map.apply(s));
                 assert!(
                     (0..3).all(|d| (back[d] - s[d]).abs() < 1e-13),
                     "{}",
                     case.name
                 );
                 assert!(map.holds(map.apply(s)));
-                assert_eq!(map.coordinates(kind.center()), None, "{}", case.name);
             }
         }
     }
