@@ -16,6 +16,7 @@ mod kernel;
 mod lanes;
 mod local;
 mod plan;
+mod quantity;
 mod scatter;
 mod tables;
 mod tape;
