@@ -309,7 +309,7 @@ fn stokes<T: Real>(tolerance: f64) -> Vec<Vec<f64>> {
     ways.into_iter()
         .map(|(method, m)| {
             let mut x = vec![T::ZERO; system.size()];
-            let mut krylov = Krylov::new(method, options.clone()).unwrap();
+            let mut krylov = Krylov::new(method, options).unwrap();
             krylov.solve(&system, m, &rhs, &mut x).unwrap();
             null.project(&mut x).unwrap();
             x.into_iter().map(T::widen).collect()
