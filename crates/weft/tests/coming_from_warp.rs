@@ -808,8 +808,9 @@ fn conditions_and_matrices() -> Done {
     let mut again = unchanged.clone();
     fixed.lift(&again, &mut [0.0; 25])?;
     fixed.eliminate(&mut again)?;
-    let zeros = BlockMatrix::zeros(a.pattern().clone(), [1, 1]);
+    let zeros: BlockMatrix = BlockMatrix::zeros(a.pattern().clone(), [1, 1]);
     assert_eq!(zeros.max_abs(), 0.0);
+    assert_eq!(a.to::<f32>().pattern(), a.pattern());
     let mut small =
         BlockMatrix::from_triplets(2, 2, [1, 1], &[0, 1, 0], &[0, 1, 0], &[1.0, 2.0, 3.0])?;
     small.set_triplets(&[0, 1], &[0, 1], &[5.0, 6.0])?;
@@ -830,7 +831,7 @@ fn conditions_and_matrices() -> Done {
     assert_eq!(Pattern::diagonal(4)?.entry_count(), 4);
     assert!(a.pattern().position(0, 1).is_some());
     assert_eq!(a.pattern().row(0).len(), 4);
-    assert_eq!(BlockMatrix::identity(4, 1)?.with_block([2, 2])?.rows(), 4);
+    assert_eq!(BlockMatrix::<f32>::identity(4, 1)?.with_block([2, 2])?.rows(), 4);
     assert_eq!(LinearOperator::rows(&a), 25);
     let options = KrylovOptions {
         tolerance: 1e-8,
