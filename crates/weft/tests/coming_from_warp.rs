@@ -9,7 +9,9 @@ use weft::element::{
     CellKind, Element, Lagrange, NodeFamily, Quadrature, RuleFamily, VectorElement, VectorFamily,
 };
 use weft::field::Field;
-use weft::form::{Expr, Measure, Param, ParticleData, Scope, Shape, Unary, point_function};
+use weft::form::{
+    Expr, Measure, Param, ParticleData, PointData, Scope, Shape, Unary, point_function,
+};
 use weft::geometry::{
     self, AdaptiveVoxelGrid, Geometry, Grading, Grid2, Grid3, Locator, Lookup, MapClass, Mark,
     Mesh, Search, Surface, VoxelCapacity, VoxelGrid, VoxelMap, frame_at, shapes,
@@ -484,6 +486,9 @@ fn fields() -> Done {
         assemble::integrate(&tilt.over(&Measure::boundary(&grid)))?,
         4.0
     );
+    let heat = PointData::scalar("heat", &[1.0; 16]);
+    let warm = Expr::from(&heat).over(&Measure::cells(&grid).degree(3));
+    assert!((assemble::integrate(&warm)? - 1.0).abs() < 1e-15);
     let mass = ParticleData::scalar("mass", &[1.0, 2.0]);
     mass.set(&[3.0, 4.0])?;
     let cube = point_function(
@@ -831,7 +836,12 @@ fn conditions_and_matrices() -> Done {
     assert_eq!(Pattern::diagonal(4)?.entry_count(), 4);
     assert!(a.pattern().position(0, 1).is_some());
     assert_eq!(a.pattern().row(0).len(), 4);
-    assert_eq!(BlockMatrix::<f32>::identity(4, 1)?.with_block([2, 2])?.rows(), 4);
+    assert_eq!(
+        BlockMatrix::<f32>::identity(4, 1)?
+            .with_block([2, 2])?
+            .rows(),
+        4
+    );
     assert_eq!(LinearOperator::rows(&a), 25);
     let options = KrylovOptions {
         tolerance: 1e-8,

@@ -49,6 +49,21 @@ pub enum AssembleError {
         /// Particles of the cloud.
         expected: usize,
     },
+    /// Numbers at points for another number of points.
+    #[error(
+        "`{name}` is of {got} points where the rule has {expected}, {points} in each element; give the \
+         measure the degree of the rule that the points are of"
+    )]
+    PointData {
+        /// Its name.
+        name: String,
+        /// Points it has values for.
+        got: usize,
+        /// Points of all elements.
+        expected: usize,
+        /// Points of an element.
+        points: usize,
+    },
     /// The value of a functional is not a finite number.
     #[error("an integral is not a finite number; the integrand is `{0}`")]
     NotFinite(String),

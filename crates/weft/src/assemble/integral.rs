@@ -111,6 +111,8 @@ pub(crate) struct IntegralPlan {
     pub space_dim: usize,
     pub map_nodes: usize,
     pub sides: usize,
+    /// Whether elements are sides.
+    pub on_sides: bool,
     pub points: usize,
     /// Points worked on at a time.
     pub tile: usize,
@@ -377,6 +379,7 @@ impl IntegralPlan {
             space_dim,
             map_nodes,
             sides,
+            on_sides,
             points: weights.len(),
             tile: 1,
             weights,
@@ -407,6 +410,14 @@ impl IntegralPlan {
             .div_ceil(plan.points.max(1).div_ceil(plan.tile));
         plan.layout = plan.layout_for(plan.tile);
         Ok(plan)
+    }
+
+    /// Elements of the geometry of the kind that the integral runs over.
+    pub fn element_count(&self) -> usize {
+        match self.on_sides {
+            false => self.topology.cell_count(),
+            true => self.topology.side_count(),
+        }
     }
 
     /// Where the second derivatives of the map of a side are, in cells that are bent and if needed.
@@ -585,7 +596,15 @@ fn check_spaces(
 fn check_particles(measure: &Measure, program: &Program, text: &str) -> Result<(), AssembleError> {
     let fail = |message: String| Err(FormError::Domain(message).into());
     let vectors = spaces_of(program).find_map(Space::vector_element);
-    match (&measure.particles, program.particle_data.first()) {
+    let mut data = program.particle_data.iter();
+    let of_points = data.clone().find(|d| d.is_at_points());
+    if let (Some(_), Some(data)) = (&measure.particles, of_points) {
+        return fail(format!(
+            "`{}` has values at the points of a rule, not at particles; in `{text}`",
+            data.name()
+        ));
+    }
+    match (&measure.particles, data.find(|d| !d.is_at_points())) {
         (None, Some(data)) => fail(format!(
             "the particle data `{}` has values at particles only; take the integral of `{text}` on particles",
             data.name()

@@ -94,18 +94,30 @@ impl Plan {
             copy.extend_from_slice(&values);
             field.space().append_hanging(copy);
         }
-        let expected = samples.map_or(0, ParticleSamples::particle_count);
+        let particles = samples.map_or(0, ParticleSamples::particle_count);
+        let points = plan.element_count() * plan.points;
         for (copy, data) in self
             .particle_data
             .iter_mut()
             .zip(&plan.program.particle_data)
         {
             let values = data.values();
+            let at_points = data.is_at_points();
+            let expected = if at_points { points } else { particles };
             if values.len() != expected * data.shape().len() {
-                return Err(AssembleError::ParticleData {
-                    name: data.name().to_owned(),
-                    got: values.len() / data.shape().len(),
-                    expected,
+                let (name, got) = (data.name().to_owned(), values.len() / data.shape().len());
+                return Err(match at_points {
+                    false => AssembleError::ParticleData {
+                        name,
+                        got,
+                        expected,
+                    },
+                    true => AssembleError::PointData {
+                        name,
+                        got,
+                        expected,
+                        points: plan.points,
+                    },
                 });
             }
             copy.clear();

@@ -203,12 +203,25 @@ impl<'a> Tile<'a> {
         }
     }
 
-    /// A component of particle data at the points.
+    /// A component of data at the points.
     #[inline(always)]
-    pub fn gather(self, values: &[f64], components: usize, component: usize, out: &mut [Lane]) {
+    pub fn gather(
+        self,
+        block: &Block,
+        values: &[f64],
+        components: usize,
+        component: usize,
+        out: &mut [Lane],
+    ) {
         match self {
-            // Refused when the form was planned.
-            Tile::Rule(_) => out.fill([f64::NAN; LANES]),
+            Tile::Rule(t) => {
+                for (q, out) in out.iter_mut().enumerate() {
+                    let at = |e: u32| e as usize * t.plan.points + t.first + q;
+                    *out = block
+                        .numbers
+                        .map(|e| values[at(e) * components + component]);
+                }
+            }
             Tile::Particles(t) => t.gather(values, components, component, out),
         }
     }

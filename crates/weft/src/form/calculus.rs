@@ -384,6 +384,9 @@ impl Expr {
                     Some(leaf.unavailable("a second derivative of a discrete function"))
                 }
                 Op::Normal => Some(leaf.unavailable("a derivative of the normal")),
+                Op::ParticleData(data) if data.is_at_points() => {
+                    Some(leaf.unavailable("a derivative of numbers at points"))
+                }
                 Op::Quantity(Quantity::ReferencePosition, cells) => {
                     let inverse = Expr::quantity(Quantity::InverseJacobian, *cells);
                     let axes = cells.space_dim;
