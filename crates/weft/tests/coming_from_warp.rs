@@ -505,6 +505,17 @@ fn fields() -> Done {
     let trace = (field.expr() * &v).over(&Measure::boundary(&grid));
     assert_eq!(assemble::vector(&trace)?.len(), 9);
     assert_eq!(field.space().degree(), 1);
+    // A field looked up at another place, inside an integrand.
+    let (tree, old) = (Locator::new(&grid), field.clone());
+    let look = move |x: &[f64], out: &mut [f64]| {
+        let at = tree.closest([x[0], x[1], 0.0], f64::INFINITY);
+        let value = at.and_then(|at| old.evaluate(at.cell, at.xi).ok());
+        out[0] = value.map_or(f64::NAN, |v| v.value[0]);
+    };
+    let looked_up = point_function("old", &[Shape::Vector(2)], Shape::Scalar, look, None);
+    let shift = Expr::vector(&[0.1, 0.0]);
+    let upstream = Expr::native(looked_up.unwrap(), vec![Expr::position(&grid) - shift]);
+    assert!((assemble::integrate(&upstream.dx(&grid))? - 2.0).abs() < 1e-14);
     let locator = Locator::new(&grid);
     let value = match locator.find([0.3, 7.0, 0.0], 1e-6) {
         Some(at) => field.evaluate(at.cell, at.xi)?.value[0],
