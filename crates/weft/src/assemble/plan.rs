@@ -16,8 +16,8 @@ use rayon::prelude::*;
 use std::sync::Arc;
 
 /// The integrals of a form with the memory that assembly needs besides block arrays.
-struct Plan {
-    integrals: Vec<IntegralPlan>,
+pub(super) struct Plan {
+    pub integrals: Vec<IntegralPlan>,
     uniforms: Vec<f64>,
     fields: Vec<Vec<f64>>,
     particle_data: Vec<Vec<f64>>,
@@ -36,7 +36,7 @@ impl Plan {
         Ok(Plan::with(integrals))
     }
 
-    fn with(integrals: Vec<IntegralPlan>) -> Plan {
+    pub fn with(integrals: Vec<IntegralPlan>) -> Plan {
         let most = |f: &dyn Fn(&IntegralPlan) -> usize| integrals.iter().map(f).max().unwrap_or(0);
         let uniforms = vec![0.0; most(&|i| i.program.uniforms.len())];
         let sums = vec![0.0; most(&|i| i.colours.iter().map(Vec::len).sum())];
@@ -133,7 +133,7 @@ impl Plan {
                         Parts::Matrix(_) => Sink::Matrix(&out),
                         Parts::Vector(_) => Sink::Vector(&out),
                         Parts::Scalar(_) => Sink::Scalar(&sums, first + k),
-                        Parts::Values(_) => Sink::Values(&out),
+                        Parts::Values { .. } => Sink::Values(&out),
                     };
                     run_chunk(plan, chunk.clone(), &snapshot, &self.pool, sink);
                 });
@@ -145,7 +145,7 @@ impl Plan {
         Ok(0.0)
     }
 
-    fn run_all(&mut self, target: &mut [f64]) -> Result<(), AssembleError> {
+    pub fn run_all(&mut self, target: &mut [f64]) -> Result<(), AssembleError> {
         for number in 0..self.integrals.len() {
             self.run(number, target)?;
         }

@@ -175,9 +175,9 @@ impl<'a> Tile<'a> {
 
     /// Where the value at a point goes, in units of values, and a factor for it.
     #[inline(always)]
-    pub fn place(self, cell: u32, lane: usize, q: usize) -> Option<(usize, f64)> {
+    pub fn place(self, element: u32, lane: usize, q: usize) -> Option<(usize, f64)> {
         match self {
-            Tile::Rule(t) => Some((cell as usize * t.plan.points + t.first + q, 1.0)),
+            Tile::Rule(t) => Some((element as usize * t.plan.points + t.first + q, 1.0)),
             Tile::Particles(t) => t.place(lane, q),
         }
     }

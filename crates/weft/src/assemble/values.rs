@@ -113,7 +113,7 @@ pub(super) fn spread(values: &[f64], space: &Space, out: &mut [f64]) {
     }
 }
 
-fn check_shape(expression: &Expr, space: &Space) -> Result<(), AssembleError> {
+pub(super) fn check_shape(expression: &Expr, space: &Space) -> Result<(), AssembleError> {
     expression.check()?;
     if expression.shape() != space.shape() {
         return Err(FormError::Shape {
