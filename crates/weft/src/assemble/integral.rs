@@ -431,6 +431,19 @@ impl IntegralPlan {
         Ok(plan)
     }
 
+    /// Number the elements by their places in the ascending list of those of the measure, which is
+    /// returned.
+    pub fn number_elements(&mut self) -> Vec<u32> {
+        let used = |b: &Block| b.elements[..b.count as usize].to_vec();
+        let mut elements: Vec<u32> = self.blocks.iter().flat_map(used).collect();
+        elements.sort_unstable();
+        for element in self.blocks.iter_mut().flat_map(|b| &mut b.elements) {
+            // Every element of a block is in the list.
+            *element = elements.binary_search(element).unwrap_or(0) as u32;
+        }
+        elements
+    }
+
     /// Where the second derivatives of the map of a side are, in cells that are bent and if needed.
     pub fn seconds(&self, snapshot: &Snapshot, points: usize, side: usize) -> Range<usize> {
         if !self.needs_second || snapshot.stride == 0 {

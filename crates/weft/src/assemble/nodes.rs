@@ -34,6 +34,19 @@ pub(super) struct NodePlaces {
 impl NodePlaces {
     /// The nodes in the cells, or those on the sides as both neighbours have them.
     pub fn new(space: &Space, measure: &Measure) -> Result<NodePlaces, AssembleError> {
+        NodePlaces::of_first(space, measure, space.node_count())
+    }
+
+    /// The same, with hanging nodes after those with degrees of freedom.
+    pub fn with_hanging(space: &Space, measure: &Measure) -> Result<NodePlaces, AssembleError> {
+        NodePlaces::of_first(space, measure, space.all_node_count())
+    }
+
+    fn of_first(
+        space: &Space,
+        measure: &Measure,
+        count: usize,
+    ) -> Result<NodePlaces, AssembleError> {
         let elements = domain::elements(measure)?;
         let mut numbers: Vec<u32> = elements
             .blocks
@@ -83,17 +96,17 @@ impl NodePlaces {
                         let element = place;
                         (of_cell[i], Place { element, point })
                     });
-                    all.extend(here.filter(|(node, _)| (*node as usize) < space.node_count()));
+                    all.extend(here.filter(|(node, _)| (*node as usize) < count));
                 }
             }
         }
         all.sort_unstable();
         all.dedup();
-        let mut offsets = vec![0; space.node_count() + 1];
+        let mut offsets = vec![0; count + 1];
         for &(node, _) in &all {
             offsets[node as usize + 1] += 1;
         }
-        for node in 0..space.node_count() {
+        for node in 0..count {
             offsets[node + 1] += offsets[node];
         }
         Ok(NodePlaces {

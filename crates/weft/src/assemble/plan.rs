@@ -368,6 +368,28 @@ impl PointPlan {
         PointPlan::over(expression, all.listed(cells), Points::Listed(points))
     }
 
+    /// Plan `expression` at points of the elements of `measure`, cells or sides, given by reference
+    /// coordinates in them. [`PointPlan::evaluate`] writes `[element][point][component]` for the
+    /// elements of the measure by ascending number.
+    pub fn on_elements(
+        expression: &Expr,
+        measure: &Measure,
+        points: &[[f64; 3]],
+    ) -> Result<PointPlan, AssembleError> {
+        if measure.particles.is_some() {
+            return PointPlan::over(
+                expression,
+                measure.clone(),
+                Points::Particles { weighted: false },
+            );
+        }
+        let mut plan = PointPlan::over(expression, measure.clone(), Points::Listed(points))?;
+        let integral = &mut plan.plan.integrals[0];
+        let count = integral.number_elements().len();
+        plan.place = Place::Cells(count * integral.points * plan.shape.len());
+        Ok(plan)
+    }
+
     /// Plan `expression` at particles: those of the quadrature at each evaluation. The value of
     /// a particle that is spread over several samples is their mean, weighted by their shares.
     ///

@@ -38,15 +38,7 @@ impl Samples {
             integrand: integrand.clone(),
         };
         let mut plan = IntegralPlan::new(&integral, Points::Coefficients(rule))?;
-        let used = |b: &super::domain::Block| b.elements[..b.count as usize].to_vec();
-        let mut elements: Vec<u32> = plan.blocks.iter().flat_map(used).collect();
-        elements.sort_unstable();
-        for block in &mut plan.blocks {
-            for element in &mut block.elements {
-                // Every element of a block is in the list.
-                *element = elements.binary_search(element).unwrap_or(0) as u32;
-            }
-        }
+        let elements = plan.number_elements();
         let slots = plan.program.coefficients.clone();
         let len = elements.len() * plan.points * (slots.len() + 1);
         Ok(Samples {

@@ -194,7 +194,8 @@ fn frame(map: &super::GeometryMap, basis: &Lagrange, cell: usize, xi: [f64; 3]) 
     frame_from(map, basis, cell, &values, &gradients)
 }
 
-fn frame_from(
+/// The frame from the values and gradients of the map's functions.
+pub(crate) fn frame_from(
     map: &super::GeometryMap,
     basis: &Lagrange,
     cell: usize,

@@ -15,7 +15,7 @@ use weft::form::Expr;
 use weft::geometry::Mesh;
 use weft::space::Space;
 
-pub const REDUCTIONS: [Reduction; 6] = [
+const REDUCTIONS: [Reduction; 6] = [
     Reduction::WeightedAverage,
     Reduction::Mean,
     Reduction::Sum,
@@ -25,7 +25,7 @@ pub const REDUCTIONS: [Reduction; 6] = [
 ];
 
 /// Scalar spaces with nodes of every family that the cells have.
-pub fn spaces(mesh: &Mesh) -> Vec<Space> {
+fn spaces(mesh: &Mesh) -> Vec<Space> {
     let all = [
         Space::lagrange(mesh, 1),
         Space::lagrange(mesh, 2),
@@ -42,12 +42,12 @@ pub fn spaces(mesh: &Mesh) -> Vec<Space> {
 }
 
 /// A field with random values.
-pub fn random_field(space: &Space, random: &mut Random) -> Field {
+fn random_field(space: &Space, random: &mut Random) -> Field {
     Field::from_values(space, random.numbers(space.dof_count())).unwrap()
 }
 
 /// An expression that has another value in each cell that shares a node.
-pub fn jumping(mesh: &Mesh, field: &Field, random: &mut Random) -> Expr {
+fn jumping(mesh: &Mesh, field: &Field, random: &mut Random) -> Expr {
     use weft::geometry::Geometry;
     let data = Expr::cell_data("data", random.numbers(mesh.topology().cell_count()));
     data * (1.0 + Expr::position(mesh).at(0)) + field.expr().grad().at(0)

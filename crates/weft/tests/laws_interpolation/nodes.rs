@@ -222,7 +222,7 @@ fn hanging_nodes_follow_their_masters() {
     let coarse = [[2, 0, 0], [0, 2, 0], [2, 2, 0]].map(|x| (x, 1));
     let fine = (0..8).map(|k| ([k & 1, k >> 1 & 1, k >> 2], 0));
     let cells: Vec<([i32; 3], u8)> = fine.chain(coarse).collect();
-    let grid = AdaptiveVoxelGrid::from_cells(&cells, VoxelMap::default()).unwrap();
+    let grid = AdaptiveVoxelGrid::from_cells(&cells, VoxelMap::uniform(0.5).unwrap()).unwrap();
     let space = Space::lagrange(&grid, 1).unwrap();
     assert!(!space.hanging().is_empty());
     let x = Expr::position(&grid);
