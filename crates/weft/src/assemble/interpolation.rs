@@ -111,7 +111,8 @@ pub(super) fn sources(space: &Space, samples: &Samples) -> Vec<Source> {
 
 impl InterpolationPlan {
     /// Plan the interpolation of `expression` into the nodes of `space` on the elements of `measure`,
-    /// whose degree and particles mean nothing here.
+    /// whose degree means nothing here. Functions of splines don't have the values at their nodes, so
+    /// what is interpolated into them is smoothed.
     ///
     /// # Errors
     /// For another shape than that of the space, test and trial functions, another geometry than that

@@ -65,10 +65,8 @@ impl NodePlaces {
                 let of = |map: &SideMap| on_side(map, element, &mut points);
                 seen.push(group.maps.iter().map(of).collect());
             }
-            full = seen
-                .iter()
-                .flatten()
-                .all(|nodes| nodes.len() == points.len());
+            let whole = |nodes: &Vec<_>| !nodes.is_empty() && nodes.len() == points.len();
+            full = seen.iter().flatten().all(whole);
         } else {
             points = element.nodes().to_vec();
             seen.push(vec![(0..points.len()).map(|i| (i, i as u16)).collect()]);

@@ -5,8 +5,13 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod coupling;
+mod cross;
 mod matrices;
+mod nodal;
 mod nodes;
+mod points;
+mod transfer;
 
 use common::*;
 use weft::assemble::Reduction;
