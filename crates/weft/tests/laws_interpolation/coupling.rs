@@ -52,9 +52,16 @@ fn matrix_times_field_is_the_form_of_the_field() {
         }
         let here = zigzag_mesh(kind, 2);
         // A part of it sticks out.
-        let there = zigzag_mesh(other, 3)
-            .moved(|x| x.map(|c| 0.9 * c + 0.02))
-            .unwrap();
+        let shift = |x: [f64; 3]| {
+            std::array::from_fn(|d| {
+                if d < other.dim() {
+                    0.9 * x[d] + 0.02
+                } else {
+                    0.0
+                }
+            })
+        };
+        let there = zigzag_mesh(other, 3).moved(shift).unwrap();
         let lagrange = |mesh: &Mesh, p| Space::lagrange(mesh, p).unwrap();
         let dim = kind.dim();
         let mut pairs = vec![
