@@ -227,7 +227,8 @@ fn slide<S: Simd>(
             };
         }
         let slope = (slope[1] + slope[2]) + (slope[3] + slope[4]) + slope[5];
-        strain += total * (root - one) / slope;
+        // A lane that is done stays: its bits must not depend on the others.
+        strain = open.select(strain + total * (root - one) / slope, strain);
         step += 1;
     }
 }

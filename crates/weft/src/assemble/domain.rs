@@ -34,8 +34,8 @@ impl GroupKey {
 pub(crate) struct Block {
     pub group: u16,
     pub count: u8,
-    /// Cells or sides.
-    pub elements: [u32; LANES],
+    /// Numbers of the elements.
+    pub element: [u32; LANES],
     /// Inner cells (or the cells themselves).
     pub inside: [u32; LANES],
     /// Outer cells; equal to `inside` unless the elements are interior sides.
@@ -273,7 +273,7 @@ pub(crate) fn elements(measure: &Measure) -> Result<Elements, AssembleError> {
             blocks.push(Block {
                 group: part[0].0,
                 count: part.len() as u8,
-                elements: std::array::from_fn(pick),
+                element: std::array::from_fn(pick),
                 inside: cells(0),
                 outside: cells(1),
             });

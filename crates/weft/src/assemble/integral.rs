@@ -7,11 +7,11 @@ use super::lanes::LANES;
 use super::scatter::{self, Colours};
 use super::tables::Basis;
 use crate::element::{
-    CellKind, Element, Lagrange, Piola, Quadrature, Tabulation, VectorElement, VectorTabulation,
+    Element, Lagrange, Piola, Quadrature, Tabulation, VectorElement, VectorTabulation,
 };
 use crate::form::lower::{Coefficient, Input, Operand, Program, Slot, lower, vector_slot};
-use crate::form::{DomainKind, FormError, Integral, Measure, SideOf};
-use crate::geometry::{Geometry, Topology, map_element, second_table};
+use crate::form::{DomainKind, FormError, Integral, Measure, Quantity, SideOf, measure_degree};
+use crate::geometry::{Geometry, MapClass, Topology, map_element, second_table};
 use crate::particle::ParticleQuadrature;
 use crate::space::{Space, VectorBasis};
 use std::ops::Range;
@@ -22,6 +22,8 @@ const TILE_BYTES: usize = 320 << 10;
 
 /// Tables of one side of a group (cells have one side).
 pub(crate) struct SideTables {
+    /// The points in the reference cell; none with particles.
+    pub points: Vec<[f64; 3]>,
     pub map: Arc<Tabulation>,
     /// Second derivatives of the map's functions, if they are needed.
     pub second: Vec<[[f64; 3]; 3]>,
@@ -40,6 +42,8 @@ pub(crate) enum Functions {
 pub(crate) struct Group {
     /// Reference normal of the inner cell's side.
     pub normal: Option<[f64; 3]>,
+    /// Axes of the side in the inner cell; zero in cells.
+    pub axes: [[f64; 3]; 2],
     pub sides: Vec<SideTables>,
 }
 
@@ -117,8 +121,12 @@ pub(crate) struct IntegralPlan {
     pub reference: Vec<[f64; 3]>,
     /// Quadrature weights × reference measure.
     pub weights: Vec<f64>,
+    /// Measure of the reference element.
+    pub reference_measure: f64,
     pub groups: Vec<Group>,
     pub blocks: Vec<Block>,
+    /// Elements by the places of their values, if these do not go by number.
+    pub listed: Vec<u32>,
     pub colours: Colours,
     pub fields: Vec<FieldUse>,
     pub parts: Parts,
@@ -298,6 +306,7 @@ impl IntegralPlan {
         let on_sides = measure.kind != DomainKind::Cells;
         let sides = if two_sided { 2 } else { 1 };
         check_inputs(&program, &text, on_sides, space_dim, topology.cell_count())?;
+        check_quantities(&program, &text, on_sides, &*geometry, &points)?;
         check_particles(measure, &program, &text)?;
         let turns = spaces_of(&program).any(|s| s.vector_basis().is_some());
         let needs_second = takes_gradients_of_vectors(&program);
@@ -307,8 +316,9 @@ impl IntegralPlan {
             context: format!("in `{text}`"),
             source,
         };
+        let affine = geometry.map_class() != MapClass::General;
         let degree = measure.degree.unwrap_or_else(|| {
-            let estimate = crate::form::estimate_degree(&integral.integrand, map.degree);
+            let estimate = crate::form::estimate_degree(&integral.integrand, map.degree, affine);
             let measure = match integral.integrand.held().trial {
                 Some(_) => curvature_degree(map.degree),
                 None => measure_degree(element_kind, map.degree),
@@ -321,9 +331,11 @@ impl IntegralPlan {
                 (points.to_vec(), weights.to_vec())
             }
             Points::Quadrature | Points::Particles { .. } | Points::Coefficients(_) => {
-                let rule = Quadrature::new(element_kind, degree)
-                    .map_err(context)?
-                    .composite(pieces);
+                let rule = match measure.family {
+                    None => Quadrature::new(element_kind, degree),
+                    Some(family) => Quadrature::with_family(element_kind, degree, family),
+                };
+                let rule = rule.map_err(context)?.composite(pieces);
                 let scale = element_kind.reference_measure();
                 let weights: Vec<f64> = rule.weights().iter().map(|w| w * scale).collect();
                 (rule.points().to_vec(), weights)
@@ -345,6 +357,7 @@ impl IntegralPlan {
             let normal = key.maps.first().map(|map| map.normal(kind));
             groups.push(Group {
                 normal,
+                axes: key.maps.first().map_or([[0.0; 3]; 2], |map| map.axes),
                 sides: tables,
             });
         }
@@ -403,8 +416,10 @@ impl IntegralPlan {
             tile: 1,
             reference: rule_points,
             weights,
+            reference_measure: element_kind.reference_measure(),
             groups,
             blocks: elements.blocks,
+            listed: Vec::new(),
             colours,
             fields,
             parts,
@@ -431,17 +446,21 @@ impl IntegralPlan {
         Ok(plan)
     }
 
-    /// Number the elements by their places in the ascending list of those of the measure, which is
-    /// returned.
+    /// Write values by the places of elements in the ascending list of those of the measure, which is
+    /// returned, not by their numbers.
     pub fn number_elements(&mut self) -> Vec<u32> {
-        let used = |b: &Block| b.elements[..b.count as usize].to_vec();
-        let mut elements: Vec<u32> = self.blocks.iter().flat_map(used).collect();
-        elements.sort_unstable();
-        for element in self.blocks.iter_mut().flat_map(|b| &mut b.elements) {
-            // Every element of a block is in the list.
-            *element = elements.binary_search(element).unwrap_or(0) as u32;
-        }
-        elements
+        let used = |b: &Block| b.element[..b.count as usize].to_vec();
+        self.listed = self.blocks.iter().flat_map(used).collect();
+        self.listed.sort_unstable();
+        self.listed.clone()
+    }
+
+    /// Where the values of an element go.
+    #[inline(always)]
+    pub fn value_place(&self, element: u32) -> u32 {
+        // Every element of a block is in the list.
+        let listed = |_| self.listed.binary_search(&element).unwrap_or(0) as u32;
+        self.listed.first().map_or(element, listed)
     }
 
     /// Where the second derivatives of the map of a side are, in cells that are bent and if needed.
@@ -533,16 +552,6 @@ fn curvature_degree(map_degree: usize) -> usize {
     2 * (map_degree - 1)
 }
 
-/// Degree of the measure density det J. Functionals and linear forms count it, so that volumes
-/// and loads are exact; matrices, where a few points more cost much, do not.
-pub(super) fn measure_degree(kind: CellKind, map_degree: usize) -> usize {
-    match (kind.dim(), kind.is_tensor()) {
-        (0, _) => 0,
-        (dim, true) => dim * map_degree - 1,
-        (dim, false) => dim * (map_degree - 1),
-    }
-}
-
 fn side_tables(
     program: &Program,
     map_basis: &Lagrange,
@@ -566,6 +575,7 @@ fn side_tables(
     };
     let fields = program.fields.iter().map(|f| table(f.space())).collect();
     SideTables {
+        points: at.to_vec(),
         map,
         second,
         test,
@@ -690,6 +700,61 @@ fn check_inputs(
     };
     if slots_with_spaces(program).any(beyond) {
         return axes();
+    }
+    Ok(())
+}
+
+/// Quantities are those of the geometry's cells, and exist on this measure.
+fn check_quantities(
+    program: &Program,
+    text: &str,
+    on_sides: bool,
+    geometry: &dyn Geometry,
+    points: &Points,
+) -> Result<(), AssembleError> {
+    let fail = |message: String| Err(FormError::Domain(message).into());
+    let (kind, space_dim) = (geometry.cell_kind(), geometry.space_dim());
+    for (input, _) in &program.inputs {
+        match input {
+            Input::SideData(data) => {
+                let sides = geometry.topology().side_count();
+                if !on_sides {
+                    return fail(format!(
+                        "the side data `{}` has values on sides only (ds, dS), not in `{text}`",
+                        data.name
+                    ));
+                }
+                if data.values.len() != sides {
+                    return fail(format!(
+                        "the side data `{}` has {} values; the geometry has {sides} sides",
+                        data.name,
+                        data.values.len()
+                    ));
+                }
+            }
+            Input::Quantity(q, cells, ..) => {
+                let name = q.name();
+                if cells.kind != kind || cells.space_dim != space_dim {
+                    return fail(format!(
+                        "`{name}` in `{text}` is that of a {} in {} axes; the geometry has cells of kind {} in {space_dim}",
+                        cells.kind.name(),
+                        cells.space_dim,
+                        kind.name()
+                    ));
+                }
+                if *q == Quantity::SideJacobian && !on_sides {
+                    return fail(format!(
+                        "`{name}` exists on sides only (ds, dS), not in `{text}`"
+                    ));
+                }
+                if *q == Quantity::QuadratureWeight && matches!(points, Points::Listed(_)) {
+                    return fail(format!(
+                        "`{name}` exists in integrals only; the points that `{text}` is evaluated at have no weights"
+                    ));
+                }
+            }
+            _ => {}
+        }
     }
     Ok(())
 }

@@ -59,7 +59,8 @@ pub(super) fn contract<S: Simd>(
         Parts::Values { values, weights } => {
             let Sink::Values(out) = sink else { return };
             let width = values.len() + usize::from(*weights);
-            for (lane, &element) in block.elements[..block.count as usize].iter().enumerate() {
+            for (lane, &element) in block.element[..block.count as usize].iter().enumerate() {
+                let element = plan.value_place(element);
                 for q in 0..count {
                     let Some((place, factor)) = tile.place(element, lane, q) else {
                         continue;

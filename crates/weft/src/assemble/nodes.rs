@@ -51,7 +51,7 @@ impl NodePlaces {
         let mut numbers: Vec<u32> = elements
             .blocks
             .iter()
-            .flat_map(|b| b.elements[..b.count as usize].to_vec())
+            .flat_map(|b| b.element[..b.count as usize].to_vec())
             .collect();
         numbers.sort_unstable();
         let element = space.element();
@@ -85,7 +85,7 @@ impl NodePlaces {
         };
         let mut all: Vec<(u32, Place)> = Vec::new();
         for block in &elements.blocks {
-            for (lane, number) in block.elements[..block.count as usize].iter().enumerate() {
+            for (lane, number) in block.element[..block.count as usize].iter().enumerate() {
                 // Every element of a block is in the list.
                 let place = numbers.binary_search(number).unwrap_or(0) as u32;
                 for (side, nodes) in seen[block.group as usize].iter().enumerate() {

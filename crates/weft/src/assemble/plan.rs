@@ -6,6 +6,7 @@ use super::error::AssembleError;
 use super::integral::{IntegralPlan, Parts, Points};
 use super::lanes::Lane;
 use super::scatter::Shared;
+use crate::Real;
 use crate::form::{Expr, Form, FormError, Integral, Measure, Shape};
 use crate::geometry::{Geometry, MapClass};
 use crate::memory::Pool;
@@ -153,6 +154,16 @@ impl Plan {
     }
 }
 
+/// Numbers that one thread zeroes or rounds at least.
+const SERIAL: usize = 1 << 14;
+
+fn round_into<T: Real>(from: &[f64], to: &mut [T]) {
+    to.par_iter_mut()
+        .zip(from)
+        .with_min_len(SERIAL)
+        .for_each(|(to, from)| *to = T::round(*from));
+}
+
 /// Plan of a bilinear form: pattern, tables, and where every local entry goes.
 ///
 /// `assemble` may be called as often as parameters, fields or positions change; it allocates
@@ -165,6 +176,8 @@ pub struct MatrixPlan {
     trial: Space,
     /// If a space has hanging nodes.
     condensation: Option<Condensation>,
+    /// Sums for a matrix of `f32`.
+    sums: Vec<f64>,
 }
 
 impl MatrixPlan {
@@ -198,6 +211,7 @@ impl MatrixPlan {
             test,
             trial,
             condensation,
+            sums: Vec::new(),
         })
     }
 
@@ -216,8 +230,12 @@ impl MatrixPlan {
         &self.trial
     }
 
-    /// Replace the values of `matrix` by the form with its parameters and fields as they are.
-    pub fn assemble(&mut self, matrix: &mut BlockMatrix) -> Result<(), AssembleError> {
+    /// Replace the values of `matrix` by the form with its parameters and fields as they are. A matrix
+    /// of `f32` ([`BlockMatrix::to`]) gets the sums of `f64`, rounded once; they stay in the plan's memory.
+    ///
+    /// # Errors
+    /// If the plan did not make the matrix, or the mesh was rebuilt since.
+    pub fn assemble<T: Real>(&mut self, matrix: &mut BlockMatrix<T>) -> Result<(), AssembleError> {
         if !Arc::ptr_eq(matrix.pattern(), &self.pattern) {
             return Err(AssembleError::Target {
                 what: "a matrix that this plan did not make",
@@ -225,18 +243,35 @@ impl MatrixPlan {
                 expected: self.pattern.entry_count() * self.block[0] * self.block[1],
             });
         }
+        let Some(values) = T::doubles(matrix.values_mut()) else {
+            let mut sums = std::mem::take(&mut self.sums);
+            sums.resize(matrix.values().len(), 0.0);
+            let done = self.fill(&mut sums);
+            if done.is_ok() {
+                round_into(&sums, matrix.values_mut());
+            }
+            self.sums = sums;
+            return done;
+        };
+        self.fill(values)
+    }
+
+    fn fill(&mut self, values: &mut [f64]) -> Result<(), AssembleError> {
         match &mut self.condensation {
             None => {
-                matrix.fill_zero();
-                self.plan.run_all(matrix.values_mut())?;
+                values
+                    .par_iter_mut()
+                    .with_min_len(SERIAL)
+                    .for_each(|v| *v = 0.0);
+                self.plan.run_all(values)
             }
             Some(condensation) => {
                 condensation.all.fill_zero();
                 self.plan.run_all(condensation.all.values_mut())?;
-                condensation.condense(matrix.values_mut());
+                condensation.condense(values);
+                Ok(())
             }
         }
-        Ok(())
     }
 }
 
@@ -246,6 +281,8 @@ pub struct VectorPlan {
     test: Space,
     /// Entries of all nodes, if some hang.
     all: Vec<f64>,
+    /// Sums for a vector of `f32`.
+    sums: Vec<f64>,
 }
 
 impl VectorPlan {
@@ -262,6 +299,7 @@ impl VectorPlan {
                     plan: Plan::new(form)?,
                     test,
                     all,
+                    sums: Vec::new(),
                 })
             }
             _ => Err(FormError::Arguments(
@@ -276,8 +314,12 @@ impl VectorPlan {
         &self.test
     }
 
-    /// Replace `vector`, one entry for each degree of freedom of the test space.
-    pub fn assemble(&mut self, vector: &mut [f64]) -> Result<(), AssembleError> {
+    /// Replace `vector`, one entry for each degree of freedom of the test space. For `f32` sums of
+    /// `f64` are rounded once.
+    ///
+    /// # Errors
+    /// If the vector has the wrong length, or the mesh was rebuilt since.
+    pub fn assemble<T: Real>(&mut self, vector: &mut [T]) -> Result<(), AssembleError> {
         if vector.len() != self.test.dof_count() {
             return Err(AssembleError::Target {
                 what: "the vector",
@@ -285,6 +327,20 @@ impl VectorPlan {
                 expected: self.test.dof_count(),
             });
         }
+        let Some(values) = T::doubles(vector) else {
+            let mut sums = std::mem::take(&mut self.sums);
+            sums.resize(vector.len(), 0.0);
+            let done = self.fill(&mut sums);
+            if done.is_ok() {
+                round_into(&sums, vector);
+            }
+            self.sums = sums;
+            return done;
+        };
+        self.fill(values)
+    }
+
+    fn fill(&mut self, vector: &mut [f64]) -> Result<(), AssembleError> {
         if self.test.hanging().is_empty() {
             vector.fill(0.0);
             return self.plan.run_all(vector);

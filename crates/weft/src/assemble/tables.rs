@@ -159,6 +159,27 @@ impl<'a> Tile<'a> {
         }
     }
 
+    /// Coordinate `k` of the points in the reference cell.
+    #[inline(always)]
+    pub fn reference(self, side: usize, k: usize, out: &mut [Lane]) {
+        match self {
+            Tile::Rule(t) => {
+                let points = &t.group.sides[side].points[t.first..t.first + t.count];
+                for (out, xi) in out.iter_mut().zip(points) {
+                    *out = [xi[k]; LANES];
+                }
+            }
+            Tile::Particles(t) => {
+                for (q, out) in out.iter_mut().enumerate() {
+                    for (lane, out) in out.iter_mut().enumerate() {
+                        let sample = t.run.sample(lane, t.first + q);
+                        *out = sample.map_or(0.0, |s| t.run.samples.xi()[s][k]);
+                    }
+                }
+            }
+        }
+    }
+
     /// From measure densities to weights.
     #[inline(always)]
     pub fn weigh<S: Simd>(self, simd: S, measure: &mut [Lane]) {

@@ -1,12 +1,11 @@
 //! Values of expressions at points, interpolation and projection into spaces.
 
 use super::error::AssembleError;
-use super::integral::measure_degree;
 use super::interpolation_matrix::free_points;
 use super::plan::PointPlan;
 use crate::field::Field;
-use crate::form::{Expr, FormError};
-use crate::geometry::{Geometry, frames_at};
+use crate::form::{Expr, FormError, measure_degree};
+use crate::geometry::{Geometry, MapClass, frames_at};
 use crate::solve::{Jacobi, Krylov, KrylovOptions, Method, SolveError};
 use crate::space::{Space, VectorBasis};
 use std::sync::Arc;
@@ -156,7 +155,8 @@ pub fn project(expression: &Expr, space: &Space) -> Result<Field, ProjectError> 
     let (u, v) = (Expr::trial(space), Expr::test(space));
     // One rule for both sides, so that functions of the space are reproduced.
     let map_degree = space.geometry().map().degree;
-    let degree = crate::form::estimate_degree(expression, map_degree)
+    let affine = space.geometry().map_class() != MapClass::General;
+    let degree = crate::form::estimate_degree(expression, map_degree, affine)
         .max(space.degree())
         .saturating_add(space.degree())
         .saturating_add(measure_degree(space.element().kind(), map_degree));

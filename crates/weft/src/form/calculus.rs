@@ -5,6 +5,7 @@
 use super::error::FormError;
 use super::expr::{Expr, Op, Role};
 use super::functions::{Binary, Unary};
+use super::place::Quantity;
 use super::shape::Shape;
 use crate::element::Piola;
 use crate::field::Field;
@@ -52,6 +53,8 @@ impl Chain<'_> {
             | Op::Position
             | Op::Normal
             | Op::CellSize
+            | Op::Quantity(..)
+            | Op::SideData(_)
             | Op::Argument(..)
             | Op::Field(_)
             | Op::Gradient(_)
@@ -228,6 +231,7 @@ fn space_dim(e: &Expr, seen: &mut HashMap<usize, Option<usize>>) -> Option<usize
     seen.insert(address(e), None);
     let found = match e.op() {
         Op::Position | Op::Normal => Some(e.shape().len()),
+        Op::Quantity(_, cells) => Some(cells.space_dim),
         Op::Argument(_, s) => Some(s.geometry().space_dim()),
         Op::Field(f) => Some(f.space().geometry().space_dim()),
         _ => children(e.op())
@@ -249,6 +253,8 @@ pub(crate) fn children(op: &Op) -> Vec<&Expr> {
         | Op::Position
         | Op::Normal
         | Op::CellSize
+        | Op::Quantity(..)
+        | Op::SideData(_)
         | Op::Argument(..)
         | Op::Field(_)
         | Op::Invalid(_) => vec![],
@@ -377,6 +383,15 @@ impl Expr {
                     Some(leaf.unavailable("a second derivative of a discrete function"))
                 }
                 Op::Normal => Some(leaf.unavailable("a derivative of the normal")),
+                Op::Quantity(Quantity::ReferencePosition, cells) => {
+                    let inverse = Expr::quantity(Quantity::InverseJacobian, *cells);
+                    let axes = cells.space_dim;
+                    let parts = (0..leaf.shape().len()).map(|k| inverse.component(k * axes + d));
+                    Some(Expr::tensor(leaf.shape(), parts.collect()))
+                }
+                Op::Quantity(q, _) if !q.is_index() => {
+                    Some(leaf.unavailable(&format!("a derivative of `{}`", q.name())))
+                }
                 _ => None,
             }
         };

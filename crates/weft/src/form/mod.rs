@@ -17,6 +17,7 @@ mod native;
 mod param;
 mod parse;
 mod particle_data;
+mod place;
 mod print;
 mod shape;
 mod text;
@@ -32,9 +33,10 @@ pub use particle_data::{ParticleData, ParticleValues, ParticleValuesMut};
 pub use shape::Shape;
 pub use text::nearest;
 
-pub(crate) use degree::estimate as estimate_degree;
+pub(crate) use degree::{estimate as estimate_degree, measure_degree};
 pub(crate) use integral::Integral;
 pub(crate) use native::MAX_COMPONENTS;
+pub(crate) use place::Quantity;
 
 /// Gradient of a scalar or vector expression, see [`Expr::grad`].
 pub fn grad(e: &Expr) -> Expr {

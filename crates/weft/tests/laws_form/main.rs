@@ -7,6 +7,7 @@ mod generate;
 mod hostile;
 mod identities;
 mod parameters;
+mod place;
 mod text;
 
 #[path = "../common/mod.rs"]
