@@ -124,7 +124,30 @@ impl CrossField {
 
     /// The value at a point; 0 outside. It can be differentiated in space.
     pub fn expr(&self) -> Expr {
-        let all = self.all();
+        self.value(&self.position())
+    }
+
+    /// 1 at points where the field is, 0 outside.
+    pub fn found(&self) -> Expr {
+        self.all(&self.position()).at(self.components())
+    }
+
+    /// The value at a point, and outside that of `background`: numbers, another cross-mesh field, or
+    /// any expression of the same shape.
+    pub fn or(&self, background: impl Into<Expr>) -> Expr {
+        self.at(&self.position(), background)
+    }
+
+    /// The value not at the point itself but at `position`, a vector expression: upstream, mirrored, or
+    /// a period further. The field may live on the same mesh. Where `position` is outside, the value of
+    /// `background` at the point.
+    pub fn at(&self, position: &Expr, background: impl Into<Expr>) -> Expr {
+        let found = self.all(position).at(self.components());
+        Expr::select(&found, &self.value(position), &background.into())
+    }
+
+    fn value(&self, position: &Expr) -> Expr {
+        let all = self.all(position);
         let shape = self.0.field.space().shape();
         match shape {
             Shape::Scalar => all.at(0),
@@ -132,24 +155,17 @@ impl CrossField {
         }
     }
 
-    /// 1 at points where the field is, 0 outside.
-    pub fn found(&self) -> Expr {
-        self.all().at(self.0.field.space().shape().len())
-    }
-
-    /// The value at a point, and outside that of `background`: numbers, another cross-mesh field, or
-    /// any expression of the same shape.
-    pub fn or(&self, background: impl Into<Expr>) -> Expr {
-        Expr::select(&self.found(), &self.expr(), &background.into())
-    }
-
     /// Value, and whether there is one.
-    fn all(&self) -> Expr {
+    fn all(&self, position: &Expr) -> Expr {
         let function = Evaluate {
             of: self.clone(),
             gradient: false,
         };
-        Expr::native(Arc::new(function), vec![self.position()])
+        Expr::native(Arc::new(function), vec![position.clone()])
+    }
+
+    fn components(&self) -> usize {
+        self.0.field.space().shape().len()
     }
 
     fn position(&self) -> Expr {

@@ -87,7 +87,10 @@ fn matrix_times_field_is_the_form_of_the_field() {
                 matrix.multiply(&w.values(), &mut found).unwrap();
                 let truth = vector(&linear).unwrap();
                 let what = format!("{} {}", kind.name(), other.name());
-                assert_close(&found, &truth, 1e-11, &what);
+                // Jumps of continuous functions vanish, so no difference is relative.
+                for (found, truth) in found.iter().zip(&truth) {
+                    assert!((found - truth).abs() < 1e-11, "{what}: {found} {truth}");
+                }
             }
         }
     }

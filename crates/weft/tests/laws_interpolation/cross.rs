@@ -8,7 +8,7 @@ use weft::assemble::{
 };
 use weft::element::CellKind;
 use weft::field::{CrossField, Field};
-use weft::form::{Expr, Measure};
+use weft::form::{Expr, Measure, Shape};
 use weft::geometry::{AdaptiveVoxelGrid, Deformed, Geometry, Grid2, Grid3, VoxelMap, shapes};
 use weft::space::{Space, ValueKind};
 
@@ -248,4 +248,43 @@ fn dimensions_must_agree() {
     assert!(evaluate_at_positions(&cross.expr(), &geometry, &[[0.5; 3]], 0.0).is_err());
     // Second derivatives are refused.
     assert!(cross.expr().grad().grad().error().is_some());
+}
+
+/// A value at another place: transport along the characteristics, mirrors, periods; with the chain
+/// rule for its gradient, and errors for what is no position.
+#[test]
+fn values_at_other_places() {
+    let mesh = unit_mesh(CellKind::Quad, [4, 4, 1]);
+    let x = Expr::position(&mesh);
+    let e = |x: &Expr| x.at(0) * x.at(0) - 3.0 * x.at(0) * x.at(1);
+    let space = Space::lagrange(&mesh, 2).unwrap();
+    let field = interpolate(&e(&x), &space).unwrap();
+    let cross = CrossField::new(&field).unwrap();
+    let geometry = shared(&mesh);
+    let points = [[0.3, 0.8, 0.0], [0.6, 0.15, 0.0]];
+    let of = |e: &Expr| evaluate_at(e, &geometry, &points).unwrap();
+    let turn = |x: &Expr| Expr::tensor(Shape::Vector(2), vec![1.0 - x.at(1), x.at(0)]);
+    let moved = cross.at(&turn(&x), -4.0);
+    let truth = e(&turn(&x));
+    assert_close(&of(&moved), &of(&truth), 1e-12, "turned");
+    assert_close(&of(&moved.grad()), &of(&truth.grad()), 1e-10, "gradient");
+    // Upstream by 1/4 in x: what comes from outside is the inflow.
+    let upstream = &x - Expr::vector(&[0.25, 0.0]);
+    let advected = interpolate(&cross.at(&upstream, x.at(1)), &space).unwrap();
+    for (node, at) in space.node_positions().iter().enumerate() {
+        let from = at[0] - 0.25;
+        let truth = match from < 0.0 {
+            true => at[1],
+            false => from * from - 3.0 * from * at[1],
+        };
+        assert!((advected.values()[node] - truth).abs() < 1e-12, "{at:?}");
+    }
+    assert!(cross.at(&x.at(0), 0.0).error().is_some());
+    assert!(
+        cross
+            .at(&Expr::trial(&space.vector(2).unwrap()), 0.0)
+            .error()
+            .is_some()
+    );
+    assert!(cross.or(Expr::vector(&[1.0, 2.0])).error().is_some());
 }
