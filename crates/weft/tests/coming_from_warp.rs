@@ -730,7 +730,7 @@ fn integrating_and_interpolating() -> Done {
     assert_eq!(sides.reached(), 12);
     let sides = PointPlan::on_elements(&x, &Measure::boundary(&grid), &[[0.5, 0.0, 0.0]])?;
     assert_eq!(sides.len(), 24);
-    let free = assemble::evaluate_at_positions(&x, &share(&grid), &[[0.5; 3]], 0.0)?;
+    let free = assemble::evaluate_at_positions(&x, &share(&grid), &[[0.5, 0.5, 0.0]], 0.0)?;
     assert!((free[1] - 0.5).abs() < 1e-14);
     let identity = InterpolationMatrix::new(&u, &space, &everywhere, Reduction::First)?;
     assert_eq!(identity.assembled()?.diagonal(), vec![1.0; 16]);
@@ -747,7 +747,7 @@ fn integrating_and_interpolating() -> Done {
     assert_eq!((restriction.rows(), restriction.cols()), (16, 49));
     let centre = [[0.5, 0.5, 0.0]];
     let at_points = InterpolationMatrix::at_points(&u, &everywhere, &centre)?.matrix();
-    let free = InterpolationMatrix::at_positions(&u, &[[0.5; 3]])?.matrix();
+    let free = InterpolationMatrix::at_positions(&u, &[[0.5, 0.5, 0.0]])?.matrix();
     assert_eq!((at_points.rows(), free.rows()), (9, 1));
     let means = assemble::evaluate_at(&x.at(0), &share(&grid), &centre)?;
     assert_eq!(means.len(), 9);

@@ -45,7 +45,8 @@ struct Part {
 
 /// The matrix of a bilinear form whose trial function lives on another geometry than its measure and
 /// test function: at every point of quadrature the trial function is that of the cell which holds the
-/// point's position.
+/// point's position; on a border between cells, that of the cell around the element's centre, or else
+/// of the smallest number.
 ///
 /// This is the coupling matrix of mortar methods, on cells or on sides. Rules know nothing of the other
 /// mesh's borders: sums over columns and rows are as exact as with one mesh, single entries are

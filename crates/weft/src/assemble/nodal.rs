@@ -223,8 +223,8 @@ impl NodalPlan {
 /// nodes](crate::element::Element::node_weights) integrate all polynomials exactly.
 ///
 /// On simplices of degree 2 it is 1: there the weights that are exact for the functions are zero at
-/// the vertices (negative in space), so no positive ones can be; take an element with bubbles or
-/// Gauss-Lobatto nodes on tensor cells for more.
+/// the vertices (negative in space), so no positive ones are exact for all of degree 2. Triangles of
+/// degree 3 and Gauss-Lobatto nodes on tensor cells do better.
 pub fn node_rule_degree(element: &Element) -> usize {
     /// No rule of this library's elements reaches further.
     const MOST: usize = 24;
