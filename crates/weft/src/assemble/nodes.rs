@@ -10,16 +10,16 @@ use crate::space::Space;
 /// Points closer than this in reference coordinates are one.
 const SAME: f64 = 1e-9;
 
-/// A node as an element has it.
+/// A row, such as a node, as an element has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     /// Place of the element in the ascending list of those of the measure.
     pub element: u32,
     /// Number of the point.
-    pub point: u16,
+    pub point: u32,
 }
 
-/// For each node with degrees of freedom its places, ascending.
+/// For each node, or other row, its places, ascending.
 pub(super) struct NodePlaces {
     /// Reference coordinates in an element.
     pub points: Vec<[f64; 3]>,
@@ -58,7 +58,7 @@ impl NodePlaces {
         let on_sides = measure.kind != DomainKind::Cells;
         let mut points = Vec::new();
         // For each group and side the nodes of the cell with their points.
-        let mut seen: Vec<Vec<Vec<(usize, u16)>>> = Vec::new();
+        let mut seen: Vec<Vec<Vec<(usize, u32)>>> = Vec::new();
         let mut full = true;
         if on_sides {
             for group in &elements.groups {
@@ -69,7 +69,7 @@ impl NodePlaces {
             full = seen.iter().flatten().all(whole);
         } else {
             points = element.nodes().to_vec();
-            seen.push(vec![(0..points.len()).map(|i| (i, i as u16)).collect()]);
+            seen.push(vec![(0..points.len()).map(|i| (i, i as u32)).collect()]);
         }
         let context = |source| AssembleError::Element {
             context: format!("the weights of the nodes of a {}", element.name()),
@@ -121,7 +121,7 @@ impl NodePlaces {
         let rows = 0..elements * points;
         let place = |row: usize| Place {
             element: (row / points) as u32,
-            point: (row % points) as u16,
+            point: (row % points) as u32,
         };
         NodePlaces {
             points: Vec::new(),
@@ -143,7 +143,7 @@ impl NodePlaces {
 }
 
 /// Nodes of the cell on a side, with their points, which are added to the list if they are new.
-fn on_side(map: &SideMap, element: &Element, points: &mut Vec<[f64; 3]>) -> Vec<(usize, u16)> {
+fn on_side(map: &SideMap, element: &Element, points: &mut Vec<[f64; 3]>) -> Vec<(usize, u32)> {
     let near = |a: &[f64; 3], b: &[f64; 3]| (0..3).all(|d| (a[d] - b[d]).abs() < SAME);
     let mut found = Vec::new();
     for (i, node) in element.nodes().iter().enumerate() {
@@ -156,7 +156,7 @@ fn on_side(map: &SideMap, element: &Element, points: &mut Vec<[f64; 3]>) -> Vec<
             points.push(at);
             points.len() - 1
         });
-        found.push((i, point as u16));
+        found.push((i, point as u32));
     }
     found
 }

@@ -427,17 +427,19 @@ impl PointPlan {
     /// Plan `expression` at points of the elements of `measure`, cells or sides, given by reference
     /// coordinates in them. [`PointPlan::evaluate`] writes `[element][point][component]` for the
     /// elements of the measure by ascending number.
+    ///
+    /// # Errors
+    /// For test and trial functions, functions on another geometry, and particles.
     pub fn on_elements(
         expression: &Expr,
         measure: &Measure,
         points: &[[f64; 3]],
     ) -> Result<PointPlan, AssembleError> {
         if measure.particles.is_some() {
-            return PointPlan::over(
-                expression,
-                measure.clone(),
-                Points::Particles { weighted: false },
-            );
+            return Err(FormError::Domain(format!(
+                "points of elements are asked for `{expression}`, not particles; use `on_particles`"
+            ))
+            .into());
         }
         let mut plan = PointPlan::over(expression, measure.clone(), Points::Listed(points))?;
         let integral = &mut plan.plan.integrals[0];

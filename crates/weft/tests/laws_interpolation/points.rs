@@ -3,10 +3,15 @@
 use crate::common::*;
 use crate::random_field;
 use std::sync::Arc;
-use weft::assemble::{PointPlan, evaluate_at, evaluate_at_positions, integrate};
-use weft::field::CrossField;
+use weft::assemble::{
+    InterpolationMatrix, InterpolationPlan, NodalPlan, PointPlan, Reduction, evaluate_at,
+    evaluate_at_positions, integrate,
+};
+use weft::element::CellKind;
+use weft::field::{CrossField, Field};
 use weft::form::{Expr, Measure, Param, Shape, point_function};
 use weft::geometry::{Geometry, frame_at};
+use weft::particle::ParticleQuadrature;
 use weft::space::Space;
 
 #[test]
@@ -103,6 +108,46 @@ fn closure_on(mesh: &weft::geometry::Mesh) -> (Expr, impl Fn([f64; 3]) -> f64) {
         Expr::native(function.unwrap(), vec![Expr::position(mesh)]),
         f,
     )
+}
+
+/// More points of one cell than sixteen bits count, and what is no element.
+#[test]
+fn many_points_and_faults() {
+    let mesh = unit_mesh(CellKind::Triangle, [1, 1, 1]);
+    let space = Space::lagrange(&mesh, 1).unwrap();
+    let points: Vec<[f64; 3]> = (0..70_000).map(|k| [k as f64 / 7e4, 0.0, 0.0]).collect();
+    let cells = Measure::cells(&mesh);
+    let plan = InterpolationMatrix::at_points(&Expr::trial(&space), &cells, &points).unwrap();
+    let x = space.node_positions();
+    let values: Vec<f64> = x.iter().map(|x| x[0] - 2.0 * x[1]).collect();
+    let field = Field::from_values(&space, values).unwrap();
+    let truth = evaluate_at(&field.expr(), &shared(&mesh), &points).unwrap();
+    let mut found = vec![0.0; truth.len()];
+    plan.assembled()
+        .unwrap()
+        .multiply(&field.values(), &mut found)
+        .unwrap();
+    assert_close(&found, &truth, 1e-13, "many points");
+
+    let sand = ParticleQuadrature::new(&mesh);
+    let on_sand = cells.clone().on_particles(&sand);
+    let one = Expr::constant(1.0);
+    let error = PointPlan::on_elements(&one, &on_sand, &points[..1])
+        .err()
+        .unwrap();
+    assert!(error.to_string().contains("on_particles"), "{error}");
+    let error = InterpolationPlan::new(&one, &space, &on_sand, Reduction::Mean)
+        .err()
+        .unwrap();
+    assert!(error.to_string().contains("particles"), "{error}");
+    let error = NodalPlan::new(&Expr::test(&space).over(&on_sand))
+        .err()
+        .unwrap();
+    assert!(error.to_string().contains("particles"), "{error}");
+    let v = Expr::test(&space);
+    assert!(PointPlan::on_elements(&v, &cells, &points[..1]).is_err());
+    let mut empty = PointPlan::on_elements(&one, &cells.listed(vec![]), &points[..1]).unwrap();
+    assert!(empty.is_empty() && empty.evaluate(&mut []).is_ok());
 }
 
 /// Points of sides lie where both cells say, in the order of the sides.

@@ -2,11 +2,12 @@
 
 use crate::common::*;
 use crate::random_field;
+use weft::adapt::Transfer;
 use weft::assemble::{AssembleError, evaluate_at, interpolate, matrix, prolongation};
 use weft::element::CellKind;
 use weft::field::Field;
 use weft::form::{Expr, Scope};
-use weft::geometry::{Geometry, Grid2, Grid3, Mesh};
+use weft::geometry::{AdaptiveVoxelGrid, Geometry, Grid2, Grid3, Mark, Mesh, VoxelMap};
 use weft::space::{Space, ValueKind};
 
 fn carried(coarse: &Field, fine: &Space) -> Field {
@@ -155,4 +156,35 @@ fn what_is_not_nested_is_said() {
     let x = Expr::position(&**coarse.geometry());
     assert!(interpolate(&x.at(0), &coarse).is_ok());
     let _ = Geometry::id(&**coarse.geometry());
+}
+
+/// On adaptive grids it is what their own transfer does, hanging nodes and all.
+#[test]
+fn adaptive_grids() {
+    let coarse = [[2, 0, 0], [0, 2, 0], [2, 2, 0]].map(|x| (x, 1));
+    let fine = (0..8).map(|k| ([k & 1, k >> 1 & 1, k >> 2], 0));
+    let cells: Vec<([i32; 3], u8)> = fine.chain(coarse).collect();
+    let old = AdaptiveVoxelGrid::from_cells(&cells, VoxelMap::uniform(0.5).unwrap()).unwrap();
+    let mut random = Random(63);
+    let some: Vec<Mark> = (0..old.cell_count())
+        .map(|c| if c % 3 == 1 { Mark::Refine } else { Mark::Keep })
+        .collect();
+    for marks in [some, vec![Mark::Refine; old.cell_count()]] {
+        let new = old.adapted(&marks).unwrap();
+        let transfer = Transfer::new(&old, &new).unwrap();
+        for p in 1..=2 {
+            for continuous in [true, false] {
+                let make = |grid: &AdaptiveVoxelGrid| match continuous {
+                    true => Space::lagrange(grid, p).unwrap(),
+                    false => Space::discontinuous(grid, p).unwrap(),
+                };
+                let (coarse, fine) = (make(&old), make(&new));
+                let field = random_field(&coarse, &mut random);
+                let truth = transfer.interpolate(&field, &fine).unwrap();
+                let found = carried(&field, &fine);
+                let what = format!("{p} {continuous}");
+                assert_close(&found.values(), &truth.values(), 1e-11, &what);
+            }
+        }
+    }
 }
