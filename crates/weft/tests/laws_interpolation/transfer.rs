@@ -3,7 +3,7 @@
 use crate::common::*;
 use crate::random_field;
 use weft::adapt::Transfer;
-use weft::assemble::{AssembleError, evaluate_at, interpolate, matrix, prolongation};
+use weft::assemble::{AssembleError, evaluate_at, matrix, prolongation};
 use weft::element::CellKind;
 use weft::field::Field;
 use weft::form::{Expr, Scope};
@@ -153,9 +153,6 @@ fn what_is_not_nested_is_said() {
     assert!(prolongation(&coarse.vector(2).unwrap(), &fine).is_err());
     let cube = Space::lagrange(&Grid3::unit([1, 1, 1]).unwrap(), 1).unwrap();
     assert!(prolongation(&cube, &fine).is_err());
-    let x = Expr::position(&**coarse.geometry());
-    assert!(interpolate(&x.at(0), &coarse).is_ok());
-    let _ = Geometry::id(&**coarse.geometry());
 }
 
 /// On adaptive grids it is what their own transfer does, hanging nodes and all.
