@@ -4,11 +4,14 @@
 use std::error::Error;
 use std::sync::Arc;
 use weft::adapt::Transfer;
-use weft::assemble::{self, Deformation, MatrixPlan, PointPlan, ScalarPlan, VectorPlan};
+use weft::assemble::{
+    self, CouplingPlan, Deformation, InterpolationMatrix, InterpolationPlan, MatrixPlan, NodalPlan,
+    PointPlan, Reduction, ScalarPlan, VectorPlan,
+};
 use weft::element::{
     CellKind, Element, Lagrange, NodeFamily, Quadrature, RuleFamily, VectorElement, VectorFamily,
 };
-use weft::field::Field;
+use weft::field::{CrossField, Field};
 use weft::form::{
     Expr, Measure, Param, ParticleData, PointData, Scope, Shape, Unary, point_function,
 };
@@ -522,6 +525,16 @@ fn fields() -> Done {
         None => 5.0,
     };
     assert_eq!(value, 5.0);
+    let square = Grid2::new([1, 1], [0.5, 0.5], [1.5, 1.5])?;
+    let across = CrossField::new(&field)?.or(5.0);
+    let corners = assemble::interpolate(&across, &Space::lagrange(&square, 1)?)?;
+    assert_eq!(*corners.values(), [2.0, 5.0, 5.0, 5.0]);
+    let far = Expr::test(&Space::lagrange(&square, 1)?);
+    let coupling = CouplingPlan::new(&(&u * &far).dx(&square), &locator)?;
+    assert!(coupling.outside() > 0);
+    let mut plan = InterpolationPlan::new(&f, &space, &Measure::boundary(&grid), Reduction::Mean)?;
+    plan.interpolate(&field)?;
+    assert_eq!((field.values()[0], field.values()[4]), (0.0, 2.0));
     Ok(())
 }
 
@@ -540,6 +553,10 @@ fn operators_of_places() -> Done {
     let (cells, edge) = (Measure::cells(&grid), Measure::boundary(&grid));
     let inner = Measure::interior(&grid);
     same(&scope, "x[0]", Expr::position(&grid).at(0), &cells)?;
+    let x = assemble::interpolate(&Expr::position(&grid).at(0), &Space::lagrange(&grid, 1)?)?;
+    let wind = CrossField::new(&x)?;
+    let half = wind.at(&(Expr::position(&grid) * 0.5), 0.0);
+    assert!((assemble::integrate(&half.dx(&grid))? - 0.25).abs() < 1e-14);
     same(&scope, "n[0]", Expr::normal(&grid).at(0), &inner)?;
     same(&scope, "h", Expr::cell_size(), &cells)?;
     same(
@@ -734,19 +751,47 @@ fn integrating_and_interpolating() -> Done {
     assert!(ScalarPlan::new(&Expr::constant(1.0).dx(&grid))?.evaluate()? > 0.0);
     let both = a.clone() + (&u * &v).dx(&grid);
     assert_eq!(assemble::matrix(&both)?.rows(), 16);
-    let weights = space.element().node_weights()?;
-    let mut lumped = vec![0.0; space.node_count()];
-    for cell in 0..grid.cell_count() {
-        for (&node, w) in space.cell_nodes(cell).iter().zip(&weights) {
-            lumped[node as usize] += w / 9.0;
-        }
-    }
-    assert!((lumped.iter().sum::<f64>() - 1.0).abs() < 1e-14);
+    let mut nodal = NodalPlan::new(&(&u * &v).dx(&grid))?;
+    let mut lumped = nodal.matrix();
+    nodal.assemble_matrix(&mut lumped)?;
+    assert!((lumped.diagonal().iter().sum::<f64>() - 1.0).abs() < 1e-14);
     let x = Expr::position(&grid);
     let field = assemble::interpolate(&x.at(0), &space)?;
     let projected = assemble::project(&x.at(0), &space)?;
     assert!((field.values()[5] - projected.values()[5]).abs() < 1e-10);
+    let everywhere = Measure::cells(&grid);
+    let mut plan =
+        InterpolationPlan::new(&x.at(0), &space, &everywhere, Reduction::WeightedAverage)?;
+    plan.evaluate(&mut vector)?;
+    assert!((vector[5] - field.values()[5]).abs() < 1e-14);
+    let sides = InterpolationPlan::new(
+        &x.at(0),
+        &space,
+        &Measure::boundary(&grid),
+        Reduction::First,
+    )?;
+    assert_eq!(sides.reached(), 12);
+    let sides = PointPlan::on_elements(&x, &Measure::boundary(&grid), &[[0.5, 0.0, 0.0]])?;
+    assert_eq!(sides.len(), 24);
+    let free = assemble::evaluate_at_positions(&x, &share(&grid), &[[0.5, 0.5, 0.0]], 0.0)?;
+    assert!((free[1] - 0.5).abs() < 1e-14);
+    let identity = InterpolationMatrix::new(&u, &space, &everywhere, Reduction::First)?;
+    assert_eq!(identity.assembled()?.diagonal(), vec![1.0; 16]);
+    let chosen = InterpolationMatrix::derivative(
+        &field.expr(),
+        &field,
+        &space,
+        &everywhere,
+        Reduction::Max,
+    )?;
+    assert_eq!(chosen.assembled()?.diagonal(), vec![1.0; 16]);
+    let fine = Space::lagrange(&grid, 2)?;
+    let restriction = assemble::prolongation(&space, &fine)?.transpose();
+    assert_eq!((restriction.rows(), restriction.cols()), (16, 49));
     let centre = [[0.5, 0.5, 0.0]];
+    let at_points = InterpolationMatrix::at_points(&u, &everywhere, &centre)?.matrix();
+    let free = InterpolationMatrix::at_positions(&u, &[[0.5, 0.5, 0.0]])?.matrix();
+    assert_eq!((at_points.rows(), free.rows()), (9, 1));
     let means = assemble::evaluate_at(&x.at(0), &share(&grid), &centre)?;
     assert_eq!(means.len(), 9);
     let mut points = PointPlan::on_cells(&field.expr().grad(), &share(&grid), &[0, 4], &centre)?;

@@ -39,7 +39,7 @@ pub(crate) struct Block {
     /// Outer cells; equal to `inside` unless the elements are interior sides.
     pub outside: [u32; LANES],
     /// Numbers of the elements in the geometry: of cells or sides.
-    pub numbers: [u32; LANES],
+    pub element: [u32; LANES],
 }
 
 impl Block {
@@ -275,7 +275,7 @@ pub(crate) fn elements(measure: &Measure) -> Result<Elements, AssembleError> {
                 count: part.len() as u8,
                 inside: cells(0),
                 outside: cells(1),
-                numbers: std::array::from_fn(pick),
+                element: std::array::from_fn(pick),
             });
         }
     }

@@ -326,7 +326,7 @@ fn fill_inputs<S: Simd>(
                 out.fill(cells.map(|c| data.values[c as usize]));
             }
             Input::SideData(data) if side == 0 => {
-                out.fill(block.numbers.map(|s| data.values[s as usize]));
+                out.fill(block.element.map(|s| data.values[s as usize]));
             }
             &Input::ParticleData { data, component } if side == 0 => {
                 let components = plan.program.particle_data[data].shape().len();

@@ -90,7 +90,7 @@ pub(super) fn fill<S: Simd>(
                 }
             }
             Quantity::ReferencePosition => tile.reference(side, k, out),
-            Quantity::ElementIndex => out.fill(block.numbers.map(f64::from)),
+            Quantity::ElementIndex => out.fill(block.element.map(f64::from)),
             Quantity::CellIndex => out.fill(block.cells(side).map(f64::from)),
             Quantity::QuadratureWeight => {
                 out.copy_from_slice(&scratch.measure[..points]);

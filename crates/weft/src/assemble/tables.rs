@@ -196,9 +196,9 @@ impl<'a> Tile<'a> {
 
     /// Where the value at a point goes, in units of values, and a factor for it.
     #[inline(always)]
-    pub fn place(self, cell: u32, lane: usize, q: usize) -> Option<(usize, f64)> {
+    pub fn place(self, element: u32, lane: usize, q: usize) -> Option<(usize, f64)> {
         match self {
-            Tile::Rule(t) => Some((cell as usize * t.plan.points + t.first + q, 1.0)),
+            Tile::Rule(t) => Some((element as usize * t.plan.points + t.first + q, 1.0)),
             Tile::Particles(t) => t.place(lane, q),
         }
     }
@@ -218,7 +218,7 @@ impl<'a> Tile<'a> {
                 for (q, out) in out.iter_mut().enumerate() {
                     let at = |e: u32| e as usize * t.plan.points + t.first + q;
                     *out = block
-                        .numbers
+                        .element
                         .map(|e| values[at(e) * components + component]);
                 }
             }

@@ -169,6 +169,13 @@ pub(crate) fn frames_at(
     }
 }
 
+/// The frame of any cell anywhere, for many of them.
+pub(crate) fn frames_anywhere(geometry: &dyn Geometry) -> impl Fn(usize, [f64; 3]) -> Frame + Sync {
+    let map = geometry.map();
+    let basis = map_element(geometry.cell_kind(), map.degree);
+    move |cell, xi| frame(&map, &basis, cell, xi)
+}
+
 /// The frame of cell `cell` at reference coordinates `xi`.
 ///
 /// # Panics
@@ -192,7 +199,8 @@ pub(super) fn frame(
     frame_from(map, basis, cell, &values, &gradients)
 }
 
-fn frame_from(
+/// The frame from the values and gradients of the map's functions.
+pub(crate) fn frame_from(
     map: &super::GeometryMap,
     basis: &Lagrange,
     cell: usize,
