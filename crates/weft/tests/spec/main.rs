@@ -8,6 +8,7 @@
 //! | 3.5, 3.6, 3.9, 13.3 nodes and functions | [`functions`] |
 //! | 4, 13.4 fields and spaces | [`fields`] |
 //! | 6.2, 6.3, 6.5, 13.5 integration | [`integration`] |
+//! | 6.4 and parts of 4, 13.2, 13.4, 13.5: interpolation, other meshes, nodes | [`interpolation`] |
 //! | 8.2, 13.6 linear algebra | [`algebra`] |
 //!
 //! Items that have no test here:
@@ -28,6 +29,7 @@ mod algebra;
 mod fields;
 mod functions;
 mod integration;
+mod interpolation;
 mod quadrature;
 
 #[path = "../common/mod.rs"]
