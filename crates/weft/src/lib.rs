@@ -15,6 +15,9 @@ pub mod memory;
 pub mod particle;
 pub mod partition;
 pub mod problem;
+mod real;
 pub mod solve;
 pub mod space;
 pub mod sparse;
+
+pub use real::Real;

@@ -88,6 +88,7 @@ fn assembling_again_allocates_nothing() {
             let mut step = Step::new(&mesh);
             let mut matrix = step.matrices.matrix();
             let mut vector = vec![0.0; step.field.space().dof_count()];
+            let (mut matrix32, mut vector32) = (matrix.to::<f32>(), vec![0.0f32; vector.len()]);
             let mut values = vec![0.0; step.points.len()];
             let mut total = 0.0;
             let mut run = |round: usize| {
@@ -95,6 +96,8 @@ fn assembling_again_allocates_nothing() {
                 step.field.values_mut().fill(0.01 * round as f64);
                 step.matrices.assemble(&mut matrix).unwrap();
                 step.vectors.assemble(&mut vector).unwrap();
+                step.matrices.assemble(&mut matrix32).unwrap();
+                step.vectors.assemble(&mut vector32).unwrap();
                 total += step.scalars.evaluate().unwrap();
                 step.points.evaluate(&mut values).unwrap();
             };

@@ -339,7 +339,7 @@ fn blocks_change_their_shape_and_nothing_else() {
             Err(SparseError::BlockShape { .. })
         ));
     }
-    let hollow = BlockMatrix::zeros(Arc::new(Pattern::diagonal(3).unwrap()), [0, 2]);
+    let hollow = BlockMatrix::<f64>::zeros(Arc::new(Pattern::diagonal(3).unwrap()), [0, 2]);
     assert_eq!(hollow.with_block([1, 1]).unwrap().rows(), 0);
 }
 
@@ -360,7 +360,7 @@ fn scalar_blocks_are_compressed_rows_without_a_copy() {
     let (offsets, columns, values) = b.clone().into_csr().unwrap();
     let again = BlockMatrix::from_csr(b.rows(), b.cols(), offsets, columns, values).unwrap();
     assert_eq!(again.to_dense(), b.to_dense());
-    assert!(BlockMatrix::from_csr(1, 1, vec![0, 1], vec![0], vec![]).is_err());
+    assert!(BlockMatrix::<f64>::from_csr(1, 1, vec![0, 1], vec![0], vec![]).is_err());
     assert!(BlockMatrix::from_csr(1, 1, vec![0, 1], vec![1], vec![1.0]).is_err());
 }
 

@@ -38,6 +38,8 @@ pub(crate) struct Block {
     pub inside: [u32; LANES],
     /// Outer cells; equal to `inside` unless the elements are interior sides.
     pub outside: [u32; LANES],
+    /// Numbers of the elements in the geometry: of cells or sides.
+    pub element: [u32; LANES],
 }
 
 impl Block {
@@ -273,6 +275,7 @@ pub(crate) fn elements(measure: &Measure) -> Result<Elements, AssembleError> {
                 count: part.len() as u8,
                 inside: cells(0),
                 outside: cells(1),
+                element: std::array::from_fn(pick),
             });
         }
     }

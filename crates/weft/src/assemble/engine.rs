@@ -5,6 +5,7 @@ use super::frame::{jacobians, side_frames};
 use super::integral::{FieldUse, IntegralPlan};
 use super::lanes::{LANES, Lane, load, splat};
 use super::local::{contract, scatter};
+use super::quantity;
 use super::scatter::Shared;
 use super::tables::{Basis, ParticleTile, RuleTile, Run, Table, Tile, for_table, tabulate};
 use super::tape;
@@ -26,7 +27,7 @@ pub(crate) struct Snapshot<'a> {
     pub uniforms: &'a [f64],
     /// Values of the fields of the program.
     pub fields: &'a [Vec<f64>],
-    /// Particle data of the program.
+    /// Data of the program at particles or points.
     pub particle_data: &'a [Vec<f64>],
     /// Where the particles are, if the integral is over particles.
     pub samples: Option<&'a ParticleSamples>,
@@ -215,6 +216,14 @@ fn evaluate<S: Simd>(
             (3, 1) => run!(3, 1),
             _ => run!(1, 1),
         }
+        quantity::fill_cell_measures(
+            simd,
+            plan,
+            side,
+            count,
+            &scratch.measure[..jacobian_points],
+            scratch.registers,
+        );
         if side == 0 {
             if let Some(reference) = group.normal {
                 side_frames(
@@ -236,7 +245,8 @@ fn evaluate<S: Simd>(
                 }
             }
         }
-        fill_inputs(simd, plan, side, cells, tile, snapshot, scratch);
+        fill_inputs(simd, plan, block, side, tile, snapshot, scratch);
+        quantity::fill(simd, plan, block, side, tile, snapshot, scratch);
     }
     fill_fields(simd, plan, block, tile, snapshot, scratch);
     tape::run(
@@ -274,13 +284,14 @@ fn gather_coords(
 fn fill_inputs<S: Simd>(
     simd: S,
     plan: &IntegralPlan,
+    block: &Block,
     side: usize,
-    cells: &[u32; LANES],
     tile: Tile,
     snapshot: &Snapshot,
     scratch: &mut Scratch,
 ) {
     let gd = plan.space_dim;
+    let cells = block.cells(side);
     let points = tile.count();
     let table = tile.table(side, Basis::Map);
     let here = |s: &crate::form::SideOf| (*s == crate::form::SideOf::Outside) as usize == side;
@@ -314,9 +325,18 @@ fn fill_inputs<S: Simd>(
             Input::CellData(s, data) if here(s) => {
                 out.fill(cells.map(|c| data.values[c as usize]));
             }
+            Input::SideData(data) if side == 0 => {
+                out.fill(block.element.map(|s| data.values[s as usize]));
+            }
             &Input::ParticleData { data, component } if side == 0 => {
                 let components = plan.program.particle_data[data].shape().len();
-                tile.gather(&snapshot.particle_data[data], components, component, out);
+                tile.gather(
+                    block,
+                    &snapshot.particle_data[data],
+                    components,
+                    component,
+                    out,
+                );
             }
             _ => {}
         }

@@ -6,6 +6,7 @@ use super::error::AssembleError;
 use super::integral::{IntegralPlan, Parts, Points};
 use super::lanes::Lane;
 use super::scatter::Shared;
+use crate::Real;
 use crate::form::{Expr, Form, FormError, Integral, Measure, Shape};
 use crate::geometry::{Geometry, MapClass};
 use crate::memory::Pool;
@@ -16,8 +17,8 @@ use rayon::prelude::*;
 use std::sync::Arc;
 
 /// The integrals of a form with the memory that assembly needs besides block arrays.
-struct Plan {
-    integrals: Vec<IntegralPlan>,
+pub(super) struct Plan {
+    pub integrals: Vec<IntegralPlan>,
     uniforms: Vec<f64>,
     fields: Vec<Vec<f64>>,
     particle_data: Vec<Vec<f64>>,
@@ -36,7 +37,7 @@ impl Plan {
         Ok(Plan::with(integrals))
     }
 
-    fn with(integrals: Vec<IntegralPlan>) -> Plan {
+    pub fn with(integrals: Vec<IntegralPlan>) -> Plan {
         let most = |f: &dyn Fn(&IntegralPlan) -> usize| integrals.iter().map(f).max().unwrap_or(0);
         let uniforms = vec![0.0; most(&|i| i.program.uniforms.len())];
         let sums = vec![0.0; most(&|i| i.colours.iter().map(Vec::len).sum())];
@@ -93,18 +94,30 @@ impl Plan {
             copy.extend_from_slice(&values);
             field.space().append_hanging(copy);
         }
-        let expected = samples.map_or(0, ParticleSamples::particle_count);
+        let particles = samples.map_or(0, ParticleSamples::particle_count);
+        let points = plan.element_count() * plan.points;
         for (copy, data) in self
             .particle_data
             .iter_mut()
             .zip(&plan.program.particle_data)
         {
             let values = data.values();
+            let at_points = data.is_at_points();
+            let expected = if at_points { points } else { particles };
             if values.len() != expected * data.shape().len() {
-                return Err(AssembleError::ParticleData {
-                    name: data.name().to_owned(),
-                    got: values.len() / data.shape().len(),
-                    expected,
+                let (name, got) = (data.name().to_owned(), values.len() / data.shape().len());
+                return Err(match at_points {
+                    false => AssembleError::ParticleData {
+                        name,
+                        got,
+                        expected,
+                    },
+                    true => AssembleError::PointData {
+                        name,
+                        got,
+                        expected,
+                        points: plan.points,
+                    },
                 });
             }
             copy.clear();
@@ -133,7 +146,7 @@ impl Plan {
                         Parts::Matrix(_) => Sink::Matrix(&out),
                         Parts::Vector(_) => Sink::Vector(&out),
                         Parts::Scalar(_) => Sink::Scalar(&sums, first + k),
-                        Parts::Values(_) => Sink::Values(&out),
+                        Parts::Values { .. } => Sink::Values(&out),
                     };
                     run_chunk(plan, chunk.clone(), &snapshot, &self.pool, sink);
                 });
@@ -145,12 +158,22 @@ impl Plan {
         Ok(0.0)
     }
 
-    fn run_all(&mut self, target: &mut [f64]) -> Result<(), AssembleError> {
+    pub fn run_all(&mut self, target: &mut [f64]) -> Result<(), AssembleError> {
         for number in 0..self.integrals.len() {
             self.run(number, target)?;
         }
         Ok(())
     }
+}
+
+/// Numbers that one thread zeroes or rounds at least.
+const SERIAL: usize = 1 << 14;
+
+fn round_into<T: Real>(from: &[f64], to: &mut [T]) {
+    to.par_iter_mut()
+        .zip(from)
+        .with_min_len(SERIAL)
+        .for_each(|(to, from)| *to = T::round(*from));
 }
 
 /// Plan of a bilinear form: pattern, tables, and where every local entry goes.
@@ -165,6 +188,8 @@ pub struct MatrixPlan {
     trial: Space,
     /// If a space has hanging nodes.
     condensation: Option<Condensation>,
+    /// Sums for a matrix of `f32`.
+    sums: Vec<f64>,
 }
 
 impl MatrixPlan {
@@ -198,6 +223,7 @@ impl MatrixPlan {
             test,
             trial,
             condensation,
+            sums: Vec::new(),
         })
     }
 
@@ -216,8 +242,12 @@ impl MatrixPlan {
         &self.trial
     }
 
-    /// Replace the values of `matrix` by the form with its parameters and fields as they are.
-    pub fn assemble(&mut self, matrix: &mut BlockMatrix) -> Result<(), AssembleError> {
+    /// Replace the values of `matrix` by the form with its parameters and fields as they are. A matrix
+    /// of `f32` ([`BlockMatrix::to`]) gets the sums of `f64`, rounded once; they stay in the plan's memory.
+    ///
+    /// # Errors
+    /// If the plan did not make the matrix, or the mesh was rebuilt since.
+    pub fn assemble<T: Real>(&mut self, matrix: &mut BlockMatrix<T>) -> Result<(), AssembleError> {
         if !Arc::ptr_eq(matrix.pattern(), &self.pattern) {
             return Err(AssembleError::Target {
                 what: "a matrix that this plan did not make",
@@ -225,18 +255,35 @@ impl MatrixPlan {
                 expected: self.pattern.entry_count() * self.block[0] * self.block[1],
             });
         }
+        let Some(values) = T::doubles(matrix.values_mut()) else {
+            let mut sums = std::mem::take(&mut self.sums);
+            sums.resize(matrix.values().len(), 0.0);
+            let done = self.fill(&mut sums);
+            if done.is_ok() {
+                round_into(&sums, matrix.values_mut());
+            }
+            self.sums = sums;
+            return done;
+        };
+        self.fill(values)
+    }
+
+    fn fill(&mut self, values: &mut [f64]) -> Result<(), AssembleError> {
         match &mut self.condensation {
             None => {
-                matrix.fill_zero();
-                self.plan.run_all(matrix.values_mut())?;
+                values
+                    .par_iter_mut()
+                    .with_min_len(SERIAL)
+                    .for_each(|v| *v = 0.0);
+                self.plan.run_all(values)
             }
             Some(condensation) => {
                 condensation.all.fill_zero();
                 self.plan.run_all(condensation.all.values_mut())?;
-                condensation.condense(matrix.values_mut());
+                condensation.condense(values);
+                Ok(())
             }
         }
-        Ok(())
     }
 }
 
@@ -246,6 +293,8 @@ pub struct VectorPlan {
     test: Space,
     /// Entries of all nodes, if some hang.
     all: Vec<f64>,
+    /// Sums for a vector of `f32`.
+    sums: Vec<f64>,
 }
 
 impl VectorPlan {
@@ -262,6 +311,7 @@ impl VectorPlan {
                     plan: Plan::new(form)?,
                     test,
                     all,
+                    sums: Vec::new(),
                 })
             }
             _ => Err(FormError::Arguments(
@@ -276,8 +326,12 @@ impl VectorPlan {
         &self.test
     }
 
-    /// Replace `vector`, one entry for each degree of freedom of the test space.
-    pub fn assemble(&mut self, vector: &mut [f64]) -> Result<(), AssembleError> {
+    /// Replace `vector`, one entry for each degree of freedom of the test space. For `f32` sums of
+    /// `f64` are rounded once.
+    ///
+    /// # Errors
+    /// If the vector has the wrong length, or the mesh was rebuilt since.
+    pub fn assemble<T: Real>(&mut self, vector: &mut [T]) -> Result<(), AssembleError> {
         if vector.len() != self.test.dof_count() {
             return Err(AssembleError::Target {
                 what: "the vector",
@@ -285,6 +339,20 @@ impl VectorPlan {
                 expected: self.test.dof_count(),
             });
         }
+        let Some(values) = T::doubles(vector) else {
+            let mut sums = std::mem::take(&mut self.sums);
+            sums.resize(vector.len(), 0.0);
+            let done = self.fill(&mut sums);
+            if done.is_ok() {
+                round_into(&sums, vector);
+            }
+            self.sums = sums;
+            return done;
+        };
+        self.fill(values)
+    }
+
+    fn fill(&mut self, vector: &mut [f64]) -> Result<(), AssembleError> {
         if self.test.hanging().is_empty() {
             vector.fill(0.0);
             return self.plan.run_all(vector);
@@ -366,6 +434,30 @@ impl PointPlan {
     ) -> Result<PointPlan, AssembleError> {
         let all = Measure::new(crate::form::DomainKind::Cells, geometry.clone());
         PointPlan::over(expression, all.listed(cells), Points::Listed(points))
+    }
+
+    /// Plan `expression` at points of the elements of `measure`, cells or sides, given by reference
+    /// coordinates in them. [`PointPlan::evaluate`] writes `[element][point][component]` for the
+    /// elements of the measure by ascending number.
+    ///
+    /// # Errors
+    /// For test and trial functions, functions on another geometry, and particles.
+    pub fn on_elements(
+        expression: &Expr,
+        measure: &Measure,
+        points: &[[f64; 3]],
+    ) -> Result<PointPlan, AssembleError> {
+        if measure.particles.is_some() {
+            return Err(FormError::Domain(format!(
+                "points of elements are asked for `{expression}`, not particles; use `on_particles`"
+            ))
+            .into());
+        }
+        let mut plan = PointPlan::over(expression, measure.clone(), Points::Listed(points))?;
+        let integral = &mut plan.plan.integrals[0];
+        let count = integral.number_elements().len();
+        plan.place = Place::Cells(count * integral.points * plan.shape.len());
+        Ok(plan)
     }
 
     /// Plan `expression` at particles: those of the quadrature at each evaluation. The value of

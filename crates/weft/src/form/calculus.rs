@@ -5,6 +5,7 @@
 use super::error::FormError;
 use super::expr::{Expr, Op, Role};
 use super::functions::{Binary, Unary};
+use super::place::Quantity;
 use super::shape::Shape;
 use crate::element::Piola;
 use crate::field::Field;
@@ -52,6 +53,8 @@ impl Chain<'_> {
             | Op::Position
             | Op::Normal
             | Op::CellSize
+            | Op::Quantity(..)
+            | Op::SideData(_)
             | Op::Argument(..)
             | Op::Field(_)
             | Op::Gradient(_)
@@ -165,7 +168,7 @@ fn unary_rule(u: Unary, a: &Expr, d: &Expr) -> Expr {
         Unary::Ln => d / a,
         Unary::Sqrt => d / (2.0 * f(Unary::Sqrt)),
         Unary::Abs => f(Unary::Sign) * d,
-        Unary::Sign => Expr::zero(Shape::Scalar),
+        Unary::Sign | Unary::Floor => Expr::zero(Shape::Scalar),
     }
 }
 
@@ -197,6 +200,7 @@ fn binary_rule(b: Binary, e: &Expr, l: &Expr, r: &Expr, dl: &Expr, dr: &Expr) ->
         Binary::Min => Expr::select(&l.less_equal(r), dl, dr),
         Binary::Max => Expr::select(&r.less_equal(l), dl, dr),
         Binary::Less | Binary::LessEqual | Binary::Equal => Expr::zero(Shape::Scalar),
+        Binary::Atan2 => (r * dl - l * dr) / (l * l + r * r),
     }
 }
 
@@ -228,6 +232,7 @@ fn space_dim(e: &Expr, seen: &mut HashMap<usize, Option<usize>>) -> Option<usize
     seen.insert(address(e), None);
     let found = match e.op() {
         Op::Position | Op::Normal => Some(e.shape().len()),
+        Op::Quantity(_, cells) => Some(cells.space_dim),
         Op::Argument(_, s) => Some(s.geometry().space_dim()),
         Op::Field(f) => Some(f.space().geometry().space_dim()),
         _ => children(e.op())
@@ -249,6 +254,8 @@ pub(crate) fn children(op: &Op) -> Vec<&Expr> {
         | Op::Position
         | Op::Normal
         | Op::CellSize
+        | Op::Quantity(..)
+        | Op::SideData(_)
         | Op::Argument(..)
         | Op::Field(_)
         | Op::Invalid(_) => vec![],
@@ -377,6 +384,18 @@ impl Expr {
                     Some(leaf.unavailable("a second derivative of a discrete function"))
                 }
                 Op::Normal => Some(leaf.unavailable("a derivative of the normal")),
+                Op::ParticleData(data) if data.is_at_points() => {
+                    Some(leaf.unavailable("a derivative of numbers at points"))
+                }
+                Op::Quantity(Quantity::ReferencePosition, cells) => {
+                    let inverse = Expr::quantity(Quantity::InverseJacobian, *cells);
+                    let axes = cells.space_dim;
+                    let parts = (0..leaf.shape().len()).map(|k| inverse.component(k * axes + d));
+                    Some(Expr::tensor(leaf.shape(), parts.collect()))
+                }
+                Op::Quantity(q, _) if !q.is_index() => {
+                    Some(leaf.unavailable(&format!("a derivative of `{}`", q.name())))
+                }
                 _ => None,
             }
         };

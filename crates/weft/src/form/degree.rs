@@ -4,6 +4,8 @@
 use super::calculus::children;
 use super::expr::{Expr, Op};
 use super::functions::{Binary, Unary};
+use super::place::{Cells, Quantity};
+use crate::element::CellKind;
 use crate::space::Space;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,10 +13,11 @@ use std::sync::Arc;
 /// Degree added for a function that is not a polynomial.
 const NONPOLYNOMIAL: usize = 2;
 
-/// Estimate; `map_degree` is the degree of the geometry's map.
-pub(crate) fn estimate(e: &Expr, map_degree: usize) -> usize {
+/// Estimate; `map_degree` is the degree of the geometry's map, whose Jacobian is constant in each cell if `affine`.
+pub(crate) fn estimate(e: &Expr, map_degree: usize, affine: bool) -> usize {
     Estimate {
         map_degree,
+        affine,
         done: HashMap::new(),
     }
     .degree(e)
@@ -22,7 +25,18 @@ pub(crate) fn estimate(e: &Expr, map_degree: usize) -> usize {
 
 struct Estimate {
     map_degree: usize,
+    affine: bool,
     done: HashMap<usize, usize>,
+}
+
+/// Degree of the measure density det J. Functionals and linear forms count it, so that volumes
+/// and loads are exact; matrices, where a few points more cost much, do not.
+pub(crate) fn measure_degree(kind: CellKind, map_degree: usize) -> usize {
+    match (kind.dim(), kind.is_tensor()) {
+        (0, _) => 0,
+        (dim, true) => dim * map_degree - 1,
+        (dim, false) => dim * (map_degree - 1),
+    }
 }
 
 fn gradient_degree(space: &Space, map_degree: usize) -> usize {
@@ -36,6 +50,25 @@ fn gradient_degree(space: &Space, map_degree: usize) -> usize {
 }
 
 impl Estimate {
+    fn quantity(&self, quantity: Quantity, cells: Cells) -> usize {
+        let (dim, map) = (cells.kind.dim(), self.map_degree);
+        let slope = if cells.kind.is_tensor() && dim > 1 {
+            map
+        } else {
+            map - 1
+        };
+        match quantity {
+            Quantity::ReferencePosition => 1,
+            Quantity::ElementIndex | Quantity::CellIndex | Quantity::QuadratureWeight => 0,
+            _ if self.affine || slope == 0 => 0,
+            Quantity::Jacobian | Quantity::SideJacobian => slope,
+            Quantity::Measure | Quantity::CellMeasure if dim == cells.space_dim => {
+                measure_degree(cells.kind, map)
+            }
+            _ => dim * slope + NONPOLYNOMIAL,
+        }
+    }
+
     fn degree(&mut self, e: &Expr) -> usize {
         let key = Arc::as_ptr(&e.0) as usize;
         if let Some(&d) = self.done.get(&key) {
@@ -57,6 +90,7 @@ impl Estimate {
         match e.op() {
             Op::Position => map,
             Op::Normal => map - 1,
+            Op::Quantity(q, cells) => self.quantity(*q, *cells),
             Op::Argument(_, s) => s.degree(),
             Op::Field(f) => f.space().degree(),
             Op::Gradient(a) | Op::Partial(a, ..) | Op::Divergence(a) | Op::Curl(a) => {
@@ -89,6 +123,10 @@ impl Estimate {
                     (d, _) => d.saturating_add(NONPOLYNOMIAL),
                 },
                 Binary::Less | Binary::LessEqual | Binary::Equal => 0,
+                Binary::Atan2 => match sum(self, &[l, r]) {
+                    0 => 0,
+                    d => d.saturating_add(NONPOLYNOMIAL),
+                },
             },
             Op::Scale(l, r)
             | Op::Inner(l, r)
@@ -99,11 +137,12 @@ impl Estimate {
                 let n = if a.shape().len() == 9 { 3 } else { 2 };
                 self.degree(a).saturating_mul(n)
             }
-            Op::Native(_, parts) => {
+            Op::Native(f, parts) => {
                 let parts: Vec<&Expr> = parts.iter().collect();
-                match sum(self, &parts) {
-                    0 => 0,
-                    d => d.saturating_add(NONPOLYNOMIAL),
+                match (sum(self, &parts), f.degree()) {
+                    (0, _) => 0,
+                    (d, Some(own)) => d.saturating_mul(own),
+                    (d, None) => d.saturating_add(NONPOLYNOMIAL),
                 }
             }
             Op::Select(_, y, n) => self.degree(y).max(self.degree(n)),

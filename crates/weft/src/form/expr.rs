@@ -11,6 +11,8 @@ use super::functions::{Binary, Unary};
 use super::native::NativeFunction;
 use super::param::Param;
 use super::particle_data::ParticleData;
+use super::place::{Cells, Quantity};
+use super::point_data::PointData;
 use super::shape::Shape;
 use crate::field::Field;
 use crate::geometry::Geometry;
@@ -48,7 +50,7 @@ pub enum SideOf {
     Outside,
 }
 
-/// Number given for each cell of a geometry: a piecewise constant coefficient.
+/// Number given for each cell or side of a geometry: a piecewise constant coefficient.
 #[derive(Debug)]
 pub struct CellData {
     pub(crate) name: String,
@@ -65,6 +67,9 @@ pub(crate) enum Op {
     Position,
     Normal,
     CellSize,
+    /// Quantity of the place, for cells of this kind.
+    Quantity(Quantity, Cells),
+    SideData(Arc<CellData>),
     Argument(Role, Space),
     Field(Field),
     /// Gradient of an argument or a field.
@@ -194,6 +199,15 @@ impl Expr {
     /// `Ok` if the expression is valid, else its error.
     pub fn check(&self) -> Result<(), FormError> {
         self.error().map_or(Ok(()), |e| Err(e.clone()))
+    }
+
+    /// Space of an argument or field; `None` for anything else.
+    pub(crate) fn function_space(&self) -> Option<&Space> {
+        match self.op() {
+            Op::Argument(_, space) => Some(space),
+            Op::Field(field) => Some(field.space()),
+            _ => None,
+        }
     }
 
     pub(crate) fn is_zero(&self) -> bool {
@@ -441,10 +455,16 @@ impl From<&ParticleData> for Expr {
     fn from(data: &ParticleData) -> Expr {
         if data.shape().is_empty() {
             return Expr::invalid(FormError::Domain(format!(
-                "the particle data `{}` has no components",
+                "the data `{}` has no components",
                 data.name()
             )));
         }
         Expr::leaf(Op::ParticleData(data.clone()), data.shape())
+    }
+}
+
+impl From<&PointData> for Expr {
+    fn from(data: &PointData) -> Expr {
+        Expr::from(&data.0)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::error::FormError;
 use super::expr::{Expr, Held, mixed};
+use crate::element::RuleFamily;
 use crate::field::Field;
 use crate::geometry::Geometry;
 use crate::particle::ParticleQuadrature;
@@ -40,6 +41,7 @@ pub struct Measure {
     pub(crate) geometry: Arc<dyn Geometry>,
     pub(crate) subset: Subset,
     pub(crate) degree: Option<usize>,
+    pub(crate) family: Option<RuleFamily>,
     pub(crate) particles: Option<ParticleQuadrature>,
 }
 
@@ -50,6 +52,7 @@ impl Measure {
             geometry,
             subset: Subset::All,
             degree: None,
+            family: None,
             particles: None,
         }
     }
@@ -108,12 +111,22 @@ impl Measure {
             && points
             && self.kind == other.kind
             && self.degree == other.degree
+            && self.family == other.family
             && self.geometry.id() == other.geometry.id()
     }
 
     /// Use a rule exact to this degree instead of the estimated one.
     pub fn degree(mut self, degree: usize) -> Measure {
         self.degree = Some(degree);
+        self
+    }
+
+    /// Use the rule of a family on segments, quads and hexes instead of Gauss points, for
+    /// instance [Gauss-Lobatto](RuleFamily::GaussLobatto) points, which include the vertices. A
+    /// degree that the family does not reach is an error at planning, and so is a family that has
+    /// no rule on the cells.
+    pub fn family(mut self, family: RuleFamily) -> Measure {
+        self.family = Some(family);
         self
     }
 

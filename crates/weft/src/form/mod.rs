@@ -17,6 +17,8 @@ mod native;
 mod param;
 mod parse;
 mod particle_data;
+mod place;
+mod point_data;
 mod print;
 mod shape;
 mod text;
@@ -29,12 +31,14 @@ pub use native::{NativeFunction, point_function};
 pub use param::Param;
 pub use parse::Scope;
 pub use particle_data::{ParticleData, ParticleValues, ParticleValuesMut};
+pub use point_data::PointData;
 pub use shape::Shape;
 pub use text::nearest;
 
-pub(crate) use degree::estimate as estimate_degree;
+pub(crate) use degree::{estimate as estimate_degree, measure_degree};
 pub(crate) use integral::Integral;
 pub(crate) use native::MAX_COMPONENTS;
+pub(crate) use place::Quantity;
 
 /// Gradient of a scalar or vector expression, see [`Expr::grad`].
 pub fn grad(e: &Expr) -> Expr {

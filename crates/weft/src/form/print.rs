@@ -30,11 +30,12 @@ fn write_expr(out: &mut String, e: &Expr, outer: u8) {
             let _ = write!(out, "{c}");
         }
         Op::Param(p) => out.push_str(p.name()),
-        Op::CellData(d) => out.push_str(&d.name),
+        Op::CellData(d) | Op::SideData(d) => out.push_str(&d.name),
         Op::ParticleData(d) => out.push_str(d.name()),
         Op::Position => out.push('x'),
         Op::Normal => out.push('n'),
         Op::CellSize => out.push('h'),
+        Op::Quantity(q, _) => out.push_str(q.name()),
         Op::Argument(Role::Test, _) => out.push('v'),
         Op::Argument(Role::Trial, _) => out.push('u'),
         Op::Field(f) => {
@@ -83,6 +84,7 @@ fn write_expr(out: &mut String, e: &Expr, outer: u8) {
             Binary::Pow => call(out, "pow", &[l, r]),
             Binary::Min => call(out, "min", &[l, r]),
             Binary::Max => call(out, "max", &[l, r]),
+            Binary::Atan2 => call(out, "atan2", &[l, r]),
             Binary::Less => infix(out, l, " < ", r, 0, 1),
             Binary::LessEqual => infix(out, l, " <= ", r, 0, 1),
             Binary::Equal => infix(out, l, " == ", r, 0, 1),

@@ -16,22 +16,23 @@ use super::error::{SolveError, check_size};
 use super::operator::LinearOperator;
 use super::precondition::Preconditioner;
 use super::vector;
+use crate::Real;
 use crate::sparse::{BlockMatrix, Pattern, ProductPlan};
 
 /// One block of a [`BlockSystem`].
 #[derive(Clone, Copy)]
-pub enum Block<'a> {
+pub enum Block<'a, T: Real = f64> {
     /// Nothing.
     Zero,
     /// A matrix.
-    Matrix(&'a BlockMatrix),
+    Matrix(&'a BlockMatrix<T>),
     /// A matrix, read as its transpose.
-    Transposed(&'a BlockMatrix),
+    Transposed(&'a BlockMatrix<T>),
     /// Any other linear map.
-    Operator(&'a dyn LinearOperator),
+    Operator(&'a dyn LinearOperator<T>),
 }
 
-impl Block<'_> {
+impl<T: Real> Block<'_, T> {
     fn size(&self) -> Option<[usize; 2]> {
         match self {
             Block::Zero => None,
@@ -52,20 +53,20 @@ impl Block<'_> {
 }
 
 /// A square system of n × n blocks, as one operator. Nothing is copied.
-pub struct BlockSystem<'a> {
+pub struct BlockSystem<'a, T: Real = f64> {
     /// Row by row.
-    blocks: Vec<Block<'a>>,
+    blocks: Vec<Block<'a, T>>,
     /// Where the unknowns of each block start, and the end.
     starts: Vec<usize>,
 }
 
-impl<'a> BlockSystem<'a> {
+impl<'a, T: Real> BlockSystem<'a, T> {
     /// The system of these blocks, row by row: 1, 4, 9 … of them.
     ///
     /// # Errors
     /// If their number isn't a square, sizes don't fit, a diagonal block isn't square, or a row and column
     /// hold nothing that tells their size.
-    pub fn new(blocks: Vec<Block<'a>>) -> Result<BlockSystem<'a>, SolveError> {
+    pub fn new(blocks: Vec<Block<'a, T>>) -> Result<BlockSystem<'a, T>, SolveError> {
         let n = blocks.len().isqrt();
         check_size("the list of blocks", blocks.len(), n * n)?;
         let mut starts = vec![0];
@@ -90,7 +91,10 @@ impl<'a> BlockSystem<'a> {
     ///
     /// # Errors
     /// If A isn't square or B hasn't as many columns.
-    pub fn saddle(a: &'a BlockMatrix, b: &'a BlockMatrix) -> Result<BlockSystem<'a>, SolveError> {
+    pub fn saddle(
+        a: &'a BlockMatrix<T>,
+        b: &'a BlockMatrix<T>,
+    ) -> Result<BlockSystem<'a, T>, SolveError> {
         BlockSystem::new(vec![
             Block::Matrix(a),
             Block::Transposed(b),
@@ -117,12 +121,12 @@ impl<'a> BlockSystem<'a> {
         self.starts[i]..self.starts[i + 1]
     }
 
-    fn block(&self, i: usize, j: usize) -> Block<'a> {
+    fn block(&self, i: usize, j: usize) -> Block<'a, T> {
         self.blocks[i * self.count() + j]
     }
 
     /// y_i = `alpha` Σ_j A_ij x_j + `beta` y_i over the columns `js`.
-    fn row(&self, i: usize, js: Range<usize>, alpha: f64, x: &[f64], beta: f64, y: &mut [f64]) {
+    fn row(&self, i: usize, js: Range<usize>, alpha: f64, x: &[T], beta: f64, y: &mut [T]) {
         let mut beta = beta;
         for j in js {
             let x = &x[self.range(j)];
@@ -140,7 +144,7 @@ impl<'a> BlockSystem<'a> {
             beta = 1.0;
         }
         if beta == 0.0 {
-            y.fill(0.0);
+            y.fill(T::ZERO);
         } else if beta != 1.0 {
             vector::scale(beta, y);
         }
@@ -150,7 +154,7 @@ impl<'a> BlockSystem<'a> {
     ///
     /// # Errors
     /// If a block is an operator, whose entries aren't known, or there are too many unknowns.
-    pub fn monolithic(&self) -> Result<BlockMatrix, SolveError> {
+    pub fn monolithic(&self) -> Result<BlockMatrix<T>, SolveError> {
         let n = self.count();
         let mut scalars = Vec::with_capacity(n * n);
         for block in &self.blocks {
@@ -183,7 +187,7 @@ impl<'a> BlockSystem<'a> {
                     values.extend_from_slice(&numbers[..before]);
                     if missing {
                         columns.push(row + start);
-                        values.push(0.0);
+                        values.push(T::ZERO);
                     }
                     columns.extend(theirs[before..].iter().map(|&c| c as usize + start));
                     values.extend_from_slice(&numbers[before..]);
@@ -202,7 +206,7 @@ impl<'a> BlockSystem<'a> {
 
     /// The constants that the system and its transpose map to zero: of each block and each component of
     /// its nodes the vector of ones, such as the pressure of an enclosed flow. Row by row an image counts as
-    /// zero if it is below 1e-10 of what the absolute values of the block row give. Blocks that meet an
+    /// zero if it is below 1e-10 (1e-5 in `f32`) of what the absolute values of the block row give. Blocks that meet an
     /// operator are not looked at.
     pub fn constants(&self) -> Nullspace {
         let mut null = Nullspace {
@@ -212,20 +216,20 @@ impl<'a> BlockSystem<'a> {
         for j in 0..self.count() {
             let column = || (0..self.count()).map(move |i| self.block(i, j));
             let row = || (0..self.count()).map(move |i| self.block(j, i));
-            let known = |b: Block| !matches!(b, Block::Operator(_));
+            let known = |b: Block<T>| !matches!(b, Block::Operator(_));
             let Some(components) = column().find_map(|b| b.components()) else {
                 continue;
             };
             if !column().chain(row()).all(known) {
                 continue;
             }
-            let flipped = |b: Block<'a>| match b {
+            let flipped = |b: Block<'a, T>| match b {
                 Block::Matrix(m) => Block::Transposed(m),
                 Block::Transposed(m) => Block::Matrix(m),
                 other => other,
             };
             for component in 0..components {
-                let zero = |b: Block| maps_to_zero(b, component, components);
+                let zero = |b: Block<T>| maps_to_zero(b, component, components);
                 if column().all(zero) && row().map(flipped).all(zero) {
                     let indices = self.range(j).skip(component).step_by(components);
                     null.vectors.push(Constant {
@@ -241,8 +245,8 @@ impl<'a> BlockSystem<'a> {
 }
 
 /// Whether a block maps the vector with ones in one component to zero.
-fn maps_to_zero(block: Block, component: usize, components: usize) -> bool {
-    const NULL: f64 = 1e-10;
+fn maps_to_zero<T: Real>(block: Block<T>, component: usize, components: usize) -> bool {
+    let null = f64::max(1e-10, 100.0 * T::EPSILON);
     let (mut sums, mut sizes);
     match block {
         Block::Zero => return true,
@@ -257,8 +261,8 @@ fn maps_to_zero(block: Block, component: usize, components: usize) -> bool {
                 let (_, values) = m.row(row);
                 for (k, v) in values.iter().enumerate().skip(component).step_by(c) {
                     let i = row * r + (k / c) % r;
-                    sums[i] += v;
-                    sizes[i] += v.abs();
+                    sums[i] += v.widen();
+                    sizes[i] += v.widen().abs();
                 }
             }
         }
@@ -272,8 +276,8 @@ fn maps_to_zero(block: Block, component: usize, components: usize) -> bool {
                 let (columns, values) = m.row(row);
                 for (&column, block) in columns.iter().zip(values.chunks_exact(r * c)) {
                     for (b, v) in block[component * c..(component + 1) * c].iter().enumerate() {
-                        sums[column as usize * c + b] += v;
-                        sizes[column as usize * c + b] += v.abs();
+                        sums[column as usize * c + b] += v.widen();
+                        sizes[column as usize * c + b] += v.widen().abs();
                     }
                 }
             }
@@ -281,10 +285,10 @@ fn maps_to_zero(block: Block, component: usize, components: usize) -> bool {
     }
     let largest = sizes.iter().fold(0.0, |m: f64, s| m.max(*s));
     // NaN isn't zero.
-    sums.iter().all(|s: &f64| s.abs() <= NULL * largest)
+    sums.iter().all(|s: &f64| s.abs() <= null * largest)
 }
 
-impl LinearOperator for BlockSystem<'_> {
+impl<T: Real> LinearOperator<T> for BlockSystem<'_, T> {
     fn rows(&self) -> usize {
         self.size()
     }
@@ -293,7 +297,7 @@ impl LinearOperator for BlockSystem<'_> {
         self.size()
     }
 
-    fn apply(&self, x: &[f64], y: &mut [f64]) {
+    fn apply(&self, x: &[T], y: &mut [T]) {
         for i in 0..self.count() {
             self.row(i, 0..self.count(), 1.0, x, 0.0, &mut y[self.range(i)]);
         }
@@ -337,15 +341,22 @@ impl Nullspace {
     ///
     /// # Errors
     /// If `v` has the wrong length.
-    pub fn project(&self, v: &mut [f64]) -> Result<f64, SolveError> {
+    pub fn project<T: Real>(&self, v: &mut [T]) -> Result<f64, SolveError> {
         check_size("the vector to project", v.len(), self.size)?;
         let whole = vector::norm(v);
         let mut square = 0.0;
         for constant in &self.vectors {
             let count = constant.indices.len() as f64;
-            let sum: f64 = constant.indices.iter().map(|&k| v[k as usize]).sum();
+            let sum: f64 = constant
+                .indices
+                .iter()
+                .map(|&k| v[k as usize].widen())
+                .sum();
             let mean = sum / count.max(1.0);
-            constant.indices.iter().for_each(|&k| v[k as usize] -= mean);
+            for &k in &constant.indices {
+                let v = &mut v[k as usize];
+                *v = T::round(v.widen() - mean);
+            }
             square += mean * mean * count;
         }
         Ok(if whole > 0.0 {
@@ -361,7 +372,7 @@ impl Nullspace {
     ///
     /// # Errors
     /// If the matrix isn't the [monolithic](BlockSystem::monolithic) one of such a system.
-    pub fn pin(&self, matrix: &mut BlockMatrix) -> Result<(), SolveError> {
+    pub fn pin<T: Real>(&self, matrix: &mut BlockMatrix<T>) -> Result<(), SolveError> {
         check_size("the matrix to pin", matrix.rows(), self.size)?;
         check_size("the block of the matrix to pin", matrix.block()[0], 1)?;
         let pins = self.pins();
@@ -382,7 +393,7 @@ impl Nullspace {
             for (&column, v) in columns.iter().zip(values) {
                 let column = column as usize;
                 if whole || pins.contains(&column) {
-                    *v = if column == row { size } else { 0.0 };
+                    *v = T::round(if column == row { size } else { 0.0 });
                 }
             }
         });
@@ -393,9 +404,9 @@ impl Nullspace {
     ///
     /// # Errors
     /// If `b` has the wrong length.
-    pub fn pin_rhs(&self, b: &mut [f64]) -> Result<(), SolveError> {
+    pub fn pin_rhs<T: Real>(&self, b: &mut [T]) -> Result<(), SolveError> {
         check_size("the right-hand side to pin", b.len(), self.size)?;
-        self.pins().into_iter().for_each(|k| b[k] = 0.0);
+        self.pins().into_iter().for_each(|k| b[k] = T::ZERO);
         Ok(())
     }
 
@@ -406,15 +417,15 @@ impl Nullspace {
 }
 
 /// A preconditioner times a number, which may be negative: for the second block of a triangular one.
-pub struct Scaled<'a> {
+pub struct Scaled<'a, T: Real = f64> {
     /// The number.
     pub factor: f64,
     /// The preconditioner.
-    pub inner: &'a dyn Preconditioner,
+    pub inner: &'a dyn Preconditioner<T>,
 }
 
-impl Preconditioner for Scaled<'_> {
-    fn apply(&self, r: &[f64], z: &mut [f64]) {
+impl<T: Real> Preconditioner<T> for Scaled<'_, T> {
+    fn apply(&self, r: &[T], z: &mut [T]) {
         self.inner.apply(r, z);
         vector::scale(self.factor, z);
     }
@@ -425,28 +436,28 @@ impl Preconditioner for Scaled<'_> {
 }
 
 /// Preconditioners of the blocks side by side: positive definite if they are, so fit for MINRES.
-pub struct BlockDiagonal<'a> {
-    parts: Vec<&'a dyn Preconditioner>,
+pub struct BlockDiagonal<'a, T: Real = f64> {
+    parts: Vec<&'a dyn Preconditioner<T>>,
     starts: Vec<usize>,
 }
 
-impl<'a> BlockDiagonal<'a> {
+impl<'a, T: Real> BlockDiagonal<'a, T> {
     /// One preconditioner for each block of `system`.
     ///
     /// # Errors
     /// If their number or a size differs.
     pub fn new(
-        system: &BlockSystem,
-        parts: Vec<&'a dyn Preconditioner>,
-    ) -> Result<BlockDiagonal<'a>, SolveError> {
+        system: &BlockSystem<T>,
+        parts: Vec<&'a dyn Preconditioner<T>>,
+    ) -> Result<BlockDiagonal<'a, T>, SolveError> {
         check_parts(system, &parts)?;
         let starts = system.starts.clone();
         Ok(BlockDiagonal { parts, starts })
     }
 }
 
-impl Preconditioner for BlockDiagonal<'_> {
-    fn apply(&self, r: &[f64], z: &mut [f64]) {
+impl<T: Real> Preconditioner<T> for BlockDiagonal<'_, T> {
+    fn apply(&self, r: &[T], z: &mut [T]) {
         for (part, ends) in self.parts.iter().zip(self.starts.windows(2)) {
             let range = ends[0]..ends[1];
             part.apply(&r[range.clone()], &mut z[range]);
@@ -461,24 +472,24 @@ impl Preconditioner for BlockDiagonal<'_> {
 /// Back substitution through the blocks above the diagonal: z_i = M_i⁻¹ (r_i − Σ_{j>i} A_ij z_j). For
 /// [A Bᵀ; B 0] and GMRES, with an approximation of A for M_1 and of −B A⁻¹ Bᵀ, negative, for M_2: exact
 /// ones would end it after two iterations (Murphy, Golub & Wathen 2000).
-pub struct BlockTriangular<'a> {
-    system: &'a BlockSystem<'a>,
-    parts: Vec<&'a dyn Preconditioner>,
+pub struct BlockTriangular<'a, T: Real = f64> {
+    system: &'a BlockSystem<'a, T>,
+    parts: Vec<&'a dyn Preconditioner<T>>,
     /// Right-hand side of a block.
-    scratch: Mutex<Vec<f64>>,
+    scratch: Mutex<Vec<T>>,
 }
 
-impl<'a> BlockTriangular<'a> {
+impl<'a, T: Real> BlockTriangular<'a, T> {
     /// One preconditioner for each diagonal block of `system`.
     ///
     /// # Errors
     /// If their number or a size differs.
     pub fn new(
-        system: &'a BlockSystem<'a>,
-        parts: Vec<&'a dyn Preconditioner>,
-    ) -> Result<BlockTriangular<'a>, SolveError> {
+        system: &'a BlockSystem<'a, T>,
+        parts: Vec<&'a dyn Preconditioner<T>>,
+    ) -> Result<BlockTriangular<'a, T>, SolveError> {
         check_parts(system, &parts)?;
-        let scratch = Mutex::new(vec![0.0; system.size()]);
+        let scratch = Mutex::new(vec![T::ZERO; system.size()]);
         Ok(BlockTriangular {
             system,
             parts,
@@ -487,8 +498,8 @@ impl<'a> BlockTriangular<'a> {
     }
 }
 
-impl Preconditioner for BlockTriangular<'_> {
-    fn apply(&self, r: &[f64], z: &mut [f64]) {
+impl<T: Real> Preconditioner<T> for BlockTriangular<'_, T> {
+    fn apply(&self, r: &[T], z: &mut [T]) {
         // A poisoned lock is harmless: nothing is kept from one use to the next.
         let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let n = self.system.count();
@@ -506,7 +517,10 @@ impl Preconditioner for BlockTriangular<'_> {
     }
 }
 
-fn check_parts(system: &BlockSystem, parts: &[&dyn Preconditioner]) -> Result<(), SolveError> {
+fn check_parts<T: Real>(
+    system: &BlockSystem<T>,
+    parts: &[&dyn Preconditioner<T>],
+) -> Result<(), SolveError> {
     check_size(
         "the list of the blocks' preconditioners",
         parts.len(),
@@ -524,12 +538,15 @@ fn check_parts(system: &BlockSystem, parts: &[&dyn Preconditioner]) -> Result<()
 ///
 /// # Errors
 /// If sizes don't fit, or the diagonal of A has an entry that is zero or isn't finite.
-pub fn schur_by_diagonal(a: &BlockMatrix, b: &BlockMatrix) -> Result<BlockMatrix, SolveError> {
+pub fn schur_by_diagonal<T: Real>(
+    a: &BlockMatrix<T>,
+    b: &BlockMatrix<T>,
+) -> Result<BlockMatrix<T>, SolveError> {
     if a.rows() != a.cols() {
         let (rows, cols) = (a.rows(), a.cols());
         return Err(SolveError::NotSquare { rows, cols });
     }
-    let inverse: Vec<f64> = a.diagonal().iter().map(|d| 1.0 / d).collect();
+    let inverse: Vec<f64> = a.diagonal().iter().map(|d| 1.0 / d.widen()).collect();
     if let Some(index) = inverse.iter().position(|v| !v.is_finite()) {
         return Err(SolveError::NonFinite {
             what: "the inverse diagonal",

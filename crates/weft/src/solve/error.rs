@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::krylov::{Convergence, Method};
+use crate::Real;
 use crate::sparse::SparseError;
 
 /// Failure of a solver, a preconditioner or a constraint.
@@ -151,13 +152,13 @@ pub(crate) fn check_size(
 }
 
 /// `Ok` if all entries are finite, otherwise [`SolveError::NonFinite`].
-pub(crate) fn check_finite(what: &'static str, values: &[f64]) -> Result<(), SolveError> {
-    match values.iter().position(|v| !v.is_finite()) {
+pub(crate) fn check_finite<T: Real>(what: &'static str, values: &[T]) -> Result<(), SolveError> {
+    match values.iter().position(|v| !v.widen().is_finite()) {
         None => Ok(()),
         Some(index) => Err(SolveError::NonFinite {
             what,
             index,
-            value: values[index],
+            value: values[index].widen(),
         }),
     }
 }

@@ -1,11 +1,12 @@
 //! What an iterative method needs of a matrix: its product with a vector.
 
+use crate::Real;
 use crate::sparse::BlockMatrix;
 
 /// A linear map given by its action: an assembled matrix, a matrix-free form, a product of maps.
 ///
 /// `Sync`, since methods run inside the thread pool.
-pub trait LinearOperator: Sync {
+pub trait LinearOperator<T: Real = f64>: Sync {
     /// Number of scalar rows.
     fn rows(&self) -> usize;
     /// Number of scalar columns.
@@ -13,18 +14,22 @@ pub trait LinearOperator: Sync {
     /// y = A x, with `x` of `cols()` and `y` of `rows()` entries; overwrites all of `y`.
     ///
     /// Solvers check the lengths once before they call this.
-    fn apply(&self, x: &[f64], y: &mut [f64]);
+    fn apply(&self, x: &[T], y: &mut [T]);
     /// y = `alpha` A x + `beta` y; with `beta` 0 the old `y` isn't read. As given here it allocates a vector.
-    fn apply_add(&self, alpha: f64, x: &[f64], beta: f64, y: &mut [f64]) {
-        let mut product = vec![0.0; y.len()];
+    fn apply_add(&self, alpha: f64, x: &[T], beta: f64, y: &mut [T]) {
+        let mut product = vec![T::ZERO; y.len()];
         self.apply(x, &mut product);
         for (y, p) in y.iter_mut().zip(product) {
-            *y = alpha * p + if beta == 0.0 { 0.0 } else { beta * *y };
+            let old = match beta {
+                0.0 => T::ZERO,
+                _ => T::round(beta) * *y,
+            };
+            *y = T::round(alpha) * p + old;
         }
     }
 }
 
-impl LinearOperator for BlockMatrix {
+impl<T: Real> LinearOperator<T> for BlockMatrix<T> {
     fn rows(&self) -> usize {
         BlockMatrix::rows(self)
     }
@@ -35,7 +40,7 @@ impl LinearOperator for BlockMatrix {
 
     /// # Panics
     /// If a vector has the wrong length; [`BlockMatrix::multiply`] returns an error instead.
-    fn apply(&self, x: &[f64], y: &mut [f64]) {
+    fn apply(&self, x: &[T], y: &mut [T]) {
         if let Err(error) = self.multiply(x, y) {
             panic!("{error}");
         }
@@ -43,7 +48,7 @@ impl LinearOperator for BlockMatrix {
 
     /// # Panics
     /// As [`apply`](LinearOperator::apply).
-    fn apply_add(&self, alpha: f64, x: &[f64], beta: f64, y: &mut [f64]) {
+    fn apply_add(&self, alpha: f64, x: &[T], beta: f64, y: &mut [T]) {
         if let Err(error) = self.multiply_add(alpha, x, beta, y) {
             panic!("{error}");
         }

@@ -7,12 +7,13 @@ use rayon::prelude::*;
 
 use super::error::{SolveError, check_size};
 use super::{SymmetricEigen, vector};
+use crate::Real;
 use crate::sparse::BlockMatrix;
 
 /// An approximate inverse, applied to a residual.
-pub trait Preconditioner: Sync {
+pub trait Preconditioner<T: Real = f64>: Sync {
     /// z = M⁻¹ r; overwrites all of `z`, which is as long as `r`.
-    fn apply(&self, r: &[f64], z: &mut [f64]);
+    fn apply(&self, r: &[T], z: &mut [T]);
     /// Number of unknowns it is made for, or `None` if any will do.
     fn size(&self) -> Option<usize> {
         None
@@ -23,8 +24,8 @@ pub trait Preconditioner: Sync {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Identity;
 
-impl Preconditioner for Identity {
-    fn apply(&self, r: &[f64], z: &mut [f64]) {
+impl<T: Real> Preconditioner<T> for Identity {
+    fn apply(&self, r: &[T], z: &mut [T]) {
         vector::over_chunks([z], [r], &|[z], [r]| {
             z.copy_from_slice(r);
             []
@@ -37,19 +38,19 @@ impl Preconditioner for Identity {
 /// Absolute values keep it positive definite for indefinite matrices, as MINRES requires. Where the
 /// diagonal is zero the residual passes unchanged.
 #[derive(Clone, Debug)]
-pub struct Jacobi {
-    inverse: Vec<f64>,
+pub struct Jacobi<T: Real = f64> {
+    inverse: Vec<T>,
 }
 
-impl Jacobi {
+impl<T: Real> Jacobi<T> {
     /// Jacobi preconditioner of a square matrix.
     ///
     /// # Errors
     /// If the matrix isn't square or has a diagonal entry that isn't finite.
-    pub fn new(a: &BlockMatrix) -> Result<Jacobi, SolveError> {
+    pub fn new(a: &BlockMatrix<T>) -> Result<Jacobi<T>, SolveError> {
         check_square(a)?;
         let mut jacobi = Jacobi {
-            inverse: vec![1.0; a.rows()],
+            inverse: vec![T::round(1.0); a.rows()],
         };
         jacobi.update(a)?;
         Ok(jacobi)
@@ -59,7 +60,7 @@ impl Jacobi {
     ///
     /// # Errors
     /// As [`Jacobi::new`], and if the size differs.
-    pub fn update(&mut self, a: &BlockMatrix) -> Result<(), SolveError> {
+    pub fn update(&mut self, a: &BlockMatrix<T>) -> Result<(), SolveError> {
         check_square(a)?;
         check_size(
             "the matrix of the Jacobi preconditioner",
@@ -70,7 +71,7 @@ impl Jacobi {
         for node in 0..a.pattern().rows() {
             let block = a.get(node, node);
             for i in 0..b {
-                let d = block.map_or(0.0, |block| block[i * b + i]);
+                let d = block.map_or(0.0, |block| block[i * b + i].widen());
                 let index = node * b + i;
                 if !d.is_finite() {
                     return Err(SolveError::NonFinite {
@@ -79,19 +80,18 @@ impl Jacobi {
                         value: d,
                     });
                 }
-                let inverse = 1.0 / d.abs();
-                self.inverse[index] = if inverse.is_finite() { inverse } else { 1.0 };
+                self.inverse[index] = inverse_size(d);
             }
         }
         Ok(())
     }
 }
 
-impl Preconditioner for Jacobi {
-    fn apply(&self, r: &[f64], z: &mut [f64]) {
+impl<T: Real> Preconditioner<T> for Jacobi<T> {
+    fn apply(&self, r: &[T], z: &mut [T]) {
         vector::over_chunks([z], [r, &self.inverse], &|[z], [r, inverse]| {
             for ((z, r), d) in z.iter_mut().zip(r).zip(inverse) {
-                *z = r * d;
+                *z = *r * *d;
             }
             []
         });
@@ -108,24 +108,25 @@ impl Preconditioner for Jacobi {
 /// instead; otherwise each of its unknowns is divided by the absolute diagonal (or by 1 where that
 /// is 0).
 #[derive(Clone, Debug)]
-pub struct BlockJacobi {
+pub struct BlockJacobi<T: Real = f64> {
     block: usize,
-    inverses: Vec<f64>,
+    inverses: Vec<T>,
+    /// The block, its copy that is eliminated, and the inverse, in `f64`.
     scratch: Vec<f64>,
 }
 
-impl BlockJacobi {
+impl<T: Real> BlockJacobi<T> {
     /// Block Jacobi preconditioner of a square matrix with square blocks.
     ///
     /// # Errors
     /// If the matrix or its blocks aren't square, or a diagonal block isn't finite.
-    pub fn new(a: &BlockMatrix) -> Result<BlockJacobi, SolveError> {
+    pub fn new(a: &BlockMatrix<T>) -> Result<BlockJacobi<T>, SolveError> {
         check_square(a)?;
         let block = a.block()[0];
         let mut this = BlockJacobi {
             block,
-            inverses: vec![0.0; a.rows() * block],
-            scratch: vec![0.0; 2 * block * block],
+            inverses: vec![T::ZERO; a.rows() * block],
+            scratch: vec![0.0; 3 * block * block],
         };
         this.update(a)?;
         Ok(this)
@@ -135,7 +136,7 @@ impl BlockJacobi {
     ///
     /// # Errors
     /// As [`BlockJacobi::new`], and if the size differs.
-    pub fn update(&mut self, a: &BlockMatrix) -> Result<(), SolveError> {
+    pub fn update(&mut self, a: &BlockMatrix<T>) -> Result<(), SolveError> {
         check_square(a)?;
         let b = self.block;
         check_size(
@@ -149,11 +150,12 @@ impl BlockJacobi {
             self.inverses.len(),
         )?;
         for node in 0..a.pattern().rows() {
-            let inverse = &mut self.inverses[node * b * b..(node + 1) * b * b];
-            let Some(block) = a.get(node, node) else {
-                identity(b, inverse);
-                continue;
-            };
+            let (block, rest) = self.scratch.split_at_mut(b * b);
+            let (copy, inverse) = rest.split_at_mut(b * b);
+            match a.get(node, node) {
+                Some(from) => widen_into(from, block),
+                None => identity(b, block),
+            }
             if let Some(k) = block.iter().position(|v| !v.is_finite()) {
                 let index = node * b + k / b;
                 return Err(SolveError::NonFinite {
@@ -162,34 +164,38 @@ impl BlockJacobi {
                     value: block[k],
                 });
             }
-            if !invert(b, block, inverse, &mut self.scratch) {
-                invert_singular(b, block, inverse);
+            if !invert(b, block, inverse, copy, 1e-14 * T::COARSENESS) {
+                invert_singular(b, block, inverse, 1e-12 * T::COARSENESS);
+            }
+            let to = &mut self.inverses[node * b * b..(node + 1) * b * b];
+            for (to, from) in to.iter_mut().zip(&*inverse) {
+                *to = T::round(*from);
             }
         }
         Ok(())
     }
 }
 
-impl Preconditioner for BlockJacobi {
-    fn apply(&self, r: &[f64], z: &mut [f64]) {
+impl<T: Real> Preconditioner<T> for BlockJacobi<T> {
+    fn apply(&self, r: &[T], z: &mut [T]) {
         match self.block {
             0 => {}
             1 => {
                 vector::over_chunks([z], [r, &self.inverses], &|[z], [r, inverse]| {
                     for ((z, r), d) in z.iter_mut().zip(r).zip(inverse) {
-                        *z = r * d;
+                        *z = *r * *d;
                     }
                     []
                 });
             }
-            2 => apply_blocks::<2>(&self.inverses, r, z),
-            3 => apply_blocks::<3>(&self.inverses, r, z),
+            2 => apply_blocks::<T, 2>(&self.inverses, r, z),
+            3 => apply_blocks::<T, 3>(&self.inverses, r, z),
             b => {
                 for (node, z) in z.chunks_exact_mut(b).enumerate() {
                     let r = &r[node * b..(node + 1) * b];
                     let rows = self.inverses[node * b * b..(node + 1) * b * b].chunks_exact(b);
                     for (z, row) in z.iter_mut().zip(rows) {
-                        *z = row.iter().zip(r).map(|(m, r)| m * r).sum();
+                        *z = row.iter().zip(r).map(|(m, r)| *m * *r).sum();
                     }
                 }
             }
@@ -204,7 +210,7 @@ impl Preconditioner for BlockJacobi {
 /// Nodes of one parallel task of a block preconditioner.
 const TASK_NODES: usize = 4096;
 
-fn apply_blocks<const B: usize>(inverses: &[f64], r: &[f64], z: &mut [f64]) {
+fn apply_blocks<T: Real, const B: usize>(inverses: &[T], r: &[T], z: &mut [T]) {
     let inverses = inverses.as_chunks::<B>().0.as_chunks::<B>().0;
     let r = r.as_chunks::<B>().0;
     let z = z.as_chunks_mut::<B>().0;
@@ -218,13 +224,17 @@ fn apply_blocks<const B: usize>(inverses: &[f64], r: &[f64], z: &mut [f64]) {
         .for_each(|((z, r), inverses)| multiply_blocks(inverses, r, z));
 }
 
-fn multiply_blocks<const B: usize>(inverses: &[[[f64; B]; B]], r: &[[f64; B]], z: &mut [[f64; B]]) {
+fn multiply_blocks<T: Real, const B: usize>(
+    inverses: &[[[T; B]; B]],
+    r: &[[T; B]],
+    z: &mut [[T; B]],
+) {
     for ((z, r), inverse) in z.iter_mut().zip(r).zip(inverses) {
         *z = std::array::from_fn(|i| (0..B).map(|j| inverse[i][j] * r[j]).sum());
     }
 }
 
-fn check_square(a: &BlockMatrix) -> Result<(), SolveError> {
+fn check_square<T: Real>(a: &BlockMatrix<T>) -> Result<(), SolveError> {
     let [r, c] = a.block();
     if r != c || a.rows() != a.cols() {
         return Err(SolveError::NotSquare {
@@ -235,6 +245,22 @@ fn check_square(a: &BlockMatrix) -> Result<(), SolveError> {
     Ok(())
 }
 
+/// 1 over |d|, or 1 where that isn't finite.
+fn inverse_size<T: Real>(d: f64) -> T {
+    let inverse = T::round(1.0 / d.abs());
+    if inverse.widen().is_finite() {
+        inverse
+    } else {
+        T::round(1.0)
+    }
+}
+
+fn widen_into<T: Real>(from: &[T], to: &mut [f64]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = from.widen();
+    }
+}
+
 fn identity(b: usize, m: &mut [f64]) {
     m.fill(0.0);
     for i in 0..b {
@@ -243,12 +269,11 @@ fn identity(b: usize, m: &mut [f64]) {
 }
 
 /// Gauss–Jordan with row pivoting; false if a pivot is negligible against its row's size.
-fn invert(b: usize, a: &[f64], inverse: &mut [f64], scratch: &mut [f64]) -> bool {
-    let m = &mut scratch[..b * b];
+fn invert(b: usize, a: &[f64], inverse: &mut [f64], m: &mut [f64], rounding: f64) -> bool {
     m.copy_from_slice(a);
     identity(b, inverse);
     let size = a.iter().fold(0.0, |s: f64, v| s.max(v.abs()));
-    let negligible = 1e-14 * size;
+    let negligible = rounding * size;
     for k in 0..b {
         let mut pivot = k;
         for i in k + 1..b {
@@ -282,16 +307,16 @@ fn invert(b: usize, a: &[f64], inverse: &mut [f64], scratch: &mut [f64]) -> bool
     true
 }
 
-fn invert_singular(b: usize, a: &[f64], inverse: &mut [f64]) {
+fn invert_singular(b: usize, a: &[f64], inverse: &mut [f64], rounding: f64) {
     let size = a.iter().fold(0.0, |s: f64, v| s.max(v.abs()));
     let symmetric =
-        (0..b).all(|i| (0..i).all(|j| (a[i * b + j] - a[j * b + i]).abs() <= 1e-12 * size));
+        (0..b).all(|i| (0..i).all(|j| (a[i * b + j] - a[j * b + i]).abs() <= rounding * size));
     inverse.fill(0.0);
     if symmetric && size > 0.0 {
         let eigen = SymmetricEigen::new(b, a);
         let largest = eigen.values().iter().fold(0.0, |m: f64, v| m.max(v.abs()));
         for (k, &value) in eigen.values().iter().enumerate() {
-            let divisor = if value.abs() > 1e-12 * largest {
+            let divisor = if value.abs() > rounding * largest {
                 value
             } else {
                 largest
@@ -306,7 +331,6 @@ fn invert_singular(b: usize, a: &[f64], inverse: &mut [f64]) {
         return;
     }
     for i in 0..b {
-        let d = 1.0 / a[i * b + i].abs();
-        inverse[i * b + i] = if d.is_finite() { d } else { 1.0 };
+        inverse[i * b + i] = inverse_size(a[i * b + i]);
     }
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::{BlockMatrix, Pattern, SparseError, check_length, check_size};
+use crate::Real;
 
 /// Compressed sparse rows of scalars: row offsets, columns, values.
-pub type Csr = (Vec<usize>, Vec<u32>, Vec<f64>);
+pub type Csr<T = f64> = (Vec<usize>, Vec<u32>, Vec<T>);
 
 impl Pattern {
     /// The blocks that are in either pattern.
@@ -48,13 +49,13 @@ impl Pattern {
     }
 }
 
-impl BlockMatrix {
+impl<T: Real> BlockMatrix<T> {
     /// The identity of `n` blocks of `block` × `block`.
     ///
     /// # Errors
     /// If `n` exceeds the index type.
-    pub fn identity(n: usize, block: usize) -> Result<BlockMatrix, SparseError> {
-        let one = |k: usize| k.is_multiple_of(block + 1) as usize as f64;
+    pub fn identity(n: usize, block: usize) -> Result<BlockMatrix<T>, SparseError> {
+        let one = |k: usize| T::round(k.is_multiple_of(block + 1) as usize as f64);
         let values = (0..n)
             .flat_map(|_| (0..block * block).map(one))
             .collect::<Vec<_>>();
@@ -67,8 +68,8 @@ impl BlockMatrix {
     /// If `values` isn't a whole number of blocks, or has more than the index type counts.
     pub fn from_block_diagonal(
         block: [usize; 2],
-        values: Vec<f64>,
-    ) -> Result<BlockMatrix, SparseError> {
+        values: Vec<T>,
+    ) -> Result<BlockMatrix<T>, SparseError> {
         let n = values.len() / (block[0] * block[1]).max(1);
         BlockMatrix::new(Arc::new(Pattern::diagonal(n)?), block, values)
     }
@@ -77,7 +78,7 @@ impl BlockMatrix {
     ///
     /// # Errors
     /// If there are not as many as block rows, or one isn't stored; nothing is written then.
-    pub fn set_block_diagonal(&mut self, blocks: &[f64]) -> Result<(), SparseError> {
+    pub fn set_block_diagonal(&mut self, blocks: &[T]) -> Result<(), SparseError> {
         let size = self.block()[0] * self.block()[1];
         let n = self.pattern().rows().min(self.pattern().cols());
         check_length("the list of diagonal blocks", blocks.len(), n * size)?;
@@ -99,10 +100,10 @@ impl BlockMatrix {
     /// If sizes or blocks differ.
     pub fn sum(
         alpha: f64,
-        a: &BlockMatrix,
+        a: &BlockMatrix<T>,
         beta: f64,
-        b: &BlockMatrix,
-    ) -> Result<BlockMatrix, SparseError> {
+        b: &BlockMatrix<T>,
+    ) -> Result<BlockMatrix<T>, SparseError> {
         let pattern = if Arc::ptr_eq(a.pattern(), b.pattern()) {
             a.pattern().clone()
         } else {
@@ -118,8 +119,9 @@ impl BlockMatrix {
     ///
     /// # Errors
     /// If sizes or blocks differ, or a block of `b` isn't in the pattern; nothing is written then.
-    pub fn add_scaled(&mut self, alpha: f64, b: &BlockMatrix) -> Result<(), SparseError> {
+    pub fn add_scaled(&mut self, alpha: f64, b: &BlockMatrix<T>) -> Result<(), SparseError> {
         self.check_same_size(b)?;
+        let alpha = T::round(alpha);
         let here = self.pattern().clone();
         if !Arc::ptr_eq(&here, b.pattern()) {
             let outside = (0..here.rows()).into_par_iter().find_map_first(|row| {
@@ -137,7 +139,7 @@ impl BlockMatrix {
         self.for_common(b, |_, to, from| {
             to.iter_mut()
                 .zip(from)
-                .for_each(|(to, from)| *to += alpha * from);
+                .for_each(|(to, from)| *to += alpha * *from);
         });
         Ok(())
     }
@@ -147,14 +149,14 @@ impl BlockMatrix {
     ///
     /// # Errors
     /// If sizes or blocks differ.
-    pub fn set_masked(&mut self, b: &BlockMatrix) -> Result<(), SparseError> {
+    pub fn set_masked(&mut self, b: &BlockMatrix<T>) -> Result<(), SparseError> {
         self.check_same_size(b)?;
         self.fill_zero();
         self.for_common(b, |_, to, from| to.copy_from_slice(from));
         Ok(())
     }
 
-    fn check_same_size(&self, b: &BlockMatrix) -> Result<(), SparseError> {
+    fn check_same_size(&self, b: &BlockMatrix<T>) -> Result<(), SparseError> {
         check_size("a block of the second matrix", b.block(), self.block())?;
         let (here, there) = (self.pattern(), b.pattern());
         check_size(
@@ -165,7 +167,7 @@ impl BlockMatrix {
     }
 
     /// Calls `f(row, block here, block there)` for blocks stored in both.
-    fn for_common(&mut self, b: &BlockMatrix, f: impl Fn(usize, &mut [f64], &[f64]) + Sync) {
+    fn for_common(&mut self, b: &BlockMatrix<T>, f: impl Fn(usize, &mut [T], &[T]) + Sync) {
         let size = self.block()[0] * self.block()[1];
         if size == 0 {
             return;
@@ -191,7 +193,7 @@ impl BlockMatrix {
         let [r, c] = self.block();
         self.for_each_row_mut(|row, _, values| {
             for (k, v) in values.iter_mut().enumerate() {
-                *v *= factors[row * r + (k / c) % r];
+                *v *= T::round(factors[row * r + (k / c) % r]);
             }
         });
         Ok(())
@@ -206,14 +208,14 @@ impl BlockMatrix {
         let [r, c] = self.block();
         self.for_each_row_mut(|_, columns, values| {
             for (k, v) in values.iter_mut().enumerate() {
-                *v *= factors[columns[k / (r * c)] as usize * c + k % c];
+                *v *= T::round(factors[columns[k / (r * c)] as usize * c + k % c]);
             }
         });
         Ok(())
     }
 
     /// The blocks for which `keep(row, column, values)` holds.
-    pub fn filtered(&self, keep: impl Fn(usize, usize, &[f64]) -> bool) -> BlockMatrix {
+    pub fn filtered(&self, keep: impl Fn(usize, usize, &[T]) -> bool) -> BlockMatrix<T> {
         let mut values = Vec::new();
         let mut position = 0;
         let pattern = self.pattern().filtered(|row, col| {
@@ -229,8 +231,8 @@ impl BlockMatrix {
     }
 
     /// Without the blocks that hold zeros only.
-    pub fn without_zeros(&self) -> BlockMatrix {
-        self.filtered(|_, _, block| block.iter().any(|v| *v != 0.0))
+    pub fn without_zeros(&self) -> BlockMatrix<T> {
+        self.filtered(|_, _, block| block.iter().any(|v| *v != T::ZERO))
     }
 
     /// The same matrix in blocks of another shape. Smaller blocks keep every entry that is stored now;
@@ -238,7 +240,7 @@ impl BlockMatrix {
     ///
     /// # Errors
     /// If rows or columns can't be divided into such blocks, or become too many.
-    pub fn with_block(&self, block: [usize; 2]) -> Result<BlockMatrix, SparseError> {
+    pub fn with_block(&self, block: [usize; 2]) -> Result<BlockMatrix<T>, SparseError> {
         if block == self.block() {
             return Ok(self.clone());
         }
@@ -308,8 +310,8 @@ impl BlockMatrix {
         cols: usize,
         offsets: Vec<usize>,
         columns: Vec<u32>,
-        values: Vec<f64>,
-    ) -> Result<BlockMatrix, SparseError> {
+        values: Vec<T>,
+    ) -> Result<BlockMatrix<T>, SparseError> {
         let pattern = Pattern::new(rows, cols, offsets, columns)?;
         BlockMatrix::new(Arc::new(pattern), [1, 1], values)
     }
@@ -318,7 +320,7 @@ impl BlockMatrix {
     ///
     /// # Errors
     /// If there are more scalar rows or columns than the index type counts.
-    pub fn into_csr(self) -> Result<Csr, SparseError> {
+    pub fn into_csr(self) -> Result<Csr<T>, SparseError> {
         let scalar = if self.block() == [1, 1] {
             self
         } else {

@@ -9,6 +9,7 @@ use std::io::{self, BufRead, Write};
 use thiserror::Error;
 
 use super::{BlockMatrix, SparseError};
+use crate::Real;
 
 /// Which entries a file leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,12 +191,12 @@ impl MatrixMarket {
     ///
     /// # Errors
     /// If writing fails, a value isn't finite, or the matrix isn't exactly of this symmetry.
-    pub fn write(
-        matrix: &BlockMatrix,
+    pub fn write<T: Real>(
+        matrix: &BlockMatrix<T>,
         symmetry: Symmetry,
         mut out: impl Write,
     ) -> Result<(), MarketError> {
-        let scalar = matrix.with_block([1, 1])?;
+        let scalar = matrix.with_block([1, 1])?.to::<f64>();
         let sign = match symmetry {
             Symmetry::General => 0.0,
             Symmetry::Symmetric => 1.0,

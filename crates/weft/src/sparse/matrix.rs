@@ -4,21 +4,22 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Pattern, SparseError, check_length, check_size};
+use crate::Real;
 
-/// A sparse matrix of dense blocks of one size, `f64` values.
+/// A sparse matrix of dense blocks of one size, with values of `f64` unless said otherwise.
 ///
 /// Values are stored block by block in the order of the pattern; each block row-major.
 #[derive(Clone, Debug)]
-pub struct BlockMatrix {
+pub struct BlockMatrix<T: Real = f64> {
     pattern: Arc<Pattern>,
     block: [usize; 2],
-    values: Vec<f64>,
+    values: Vec<T>,
 }
 
-impl BlockMatrix {
+impl<T: Real> BlockMatrix<T> {
     /// A matrix of zeros on `pattern`, with blocks of `block[0]` rows and `block[1]` columns.
-    pub fn zeros(pattern: Arc<Pattern>, block: [usize; 2]) -> BlockMatrix {
-        let values = vec![0.0; pattern.entry_count() * block[0] * block[1]];
+    pub fn zeros(pattern: Arc<Pattern>, block: [usize; 2]) -> BlockMatrix<T> {
+        let values = vec![T::ZERO; pattern.entry_count() * block[0] * block[1]];
         BlockMatrix {
             pattern,
             block,
@@ -33,8 +34,8 @@ impl BlockMatrix {
     pub fn new(
         pattern: Arc<Pattern>,
         block: [usize; 2],
-        values: Vec<f64>,
-    ) -> Result<BlockMatrix, SparseError> {
+        values: Vec<T>,
+    ) -> Result<BlockMatrix<T>, SparseError> {
         let expected = pattern.entry_count() * block[0] * block[1];
         check_length("the list of values", values.len(), expected)?;
         Ok(BlockMatrix {
@@ -48,8 +49,8 @@ impl BlockMatrix {
     pub(super) fn trusted(
         pattern: Arc<Pattern>,
         block: [usize; 2],
-        values: Vec<f64>,
-    ) -> BlockMatrix {
+        values: Vec<T>,
+    ) -> BlockMatrix<T> {
         debug_assert_eq!(values.len(), pattern.entry_count() * block[0] * block[1]);
         BlockMatrix {
             pattern,
@@ -58,8 +59,18 @@ impl BlockMatrix {
         }
     }
 
+    /// The matrix with every value rounded to `U`; the pattern is shared.
+    pub fn to<U: Real>(&self) -> BlockMatrix<U> {
+        let values = self.values.iter().map(|v| U::round(v.widen())).collect();
+        BlockMatrix {
+            pattern: self.pattern.clone(),
+            block: self.block,
+            values,
+        }
+    }
+
     /// Pattern and values.
-    pub(super) fn into_parts(self) -> (Arc<Pattern>, Vec<f64>) {
+    pub(super) fn into_parts(self) -> (Arc<Pattern>, Vec<T>) {
         (self.pattern, self.values)
     }
 
@@ -84,12 +95,12 @@ impl BlockMatrix {
     }
 
     /// All values: block by block in the order of the pattern, each block row-major.
-    pub fn values(&self) -> &[f64] {
+    pub fn values(&self) -> &[T] {
         &self.values
     }
 
     /// All values, to be written.
-    pub fn values_mut(&mut self) -> &mut [f64] {
+    pub fn values_mut(&mut self) -> &mut [T] {
         &mut self.values
     }
 
@@ -100,13 +111,13 @@ impl BlockMatrix {
     }
 
     /// Values of block (`row`, `col`), row-major, or `None` if it isn't stored.
-    pub fn get(&self, row: usize, col: usize) -> Option<&[f64]> {
+    pub fn get(&self, row: usize, col: usize) -> Option<&[T]> {
         let position = self.pattern.position(row, col)?;
         Some(&self.values[self.value_range(position)])
     }
 
     /// Values of block (`row`, `col`), to be written, or `None` if it isn't stored.
-    pub fn get_mut(&mut self, row: usize, col: usize) -> Option<&mut [f64]> {
+    pub fn get_mut(&mut self, row: usize, col: usize) -> Option<&mut [T]> {
         let position = self.pattern.position(row, col)?;
         let range = self.value_range(position);
         Some(&mut self.values[range])
@@ -116,7 +127,7 @@ impl BlockMatrix {
     ///
     /// # Panics
     /// If there is no such row.
-    pub fn row(&self, row: usize) -> (&[u32], &[f64]) {
+    pub fn row(&self, row: usize) -> (&[u32], &[T]) {
         let range = self.pattern.row_range(row);
         let size = self.block[0] * self.block[1];
         (
@@ -126,7 +137,7 @@ impl BlockMatrix {
     }
 
     /// Calls `f(row, columns, values)` for every block row, in parallel.
-    pub fn for_each_row_mut(&mut self, f: impl Fn(usize, &[u32], &mut [f64]) + Sync) {
+    pub fn for_each_row_mut(&mut self, f: impl Fn(usize, &[u32], &mut [T]) + Sync) {
         let rows = 0..self.pattern.rows();
         let size = self.block[0] * self.block[1];
         split_rows(&self.pattern, size, rows, &mut self.values, &f);
@@ -134,16 +145,18 @@ impl BlockMatrix {
 
     /// Multiplies every value by `factor`.
     pub fn scale(&mut self, factor: f64) {
-        self.for_each_row_mut(|_, _, values| values.iter_mut().for_each(|v| *v *= factor));
+        self.for_each_row_mut(|_, _, values| {
+            values.iter_mut().for_each(|v| *v *= T::round(factor))
+        });
     }
 
     /// Sets every value to zero.
     pub fn fill_zero(&mut self) {
-        self.for_each_row_mut(|_, _, values| values.fill(0.0));
+        self.for_each_row_mut(|_, _, values| values.fill(T::ZERO));
     }
 
     /// The transposed matrix.
-    pub fn transpose(&self) -> BlockMatrix {
+    pub fn transpose(&self) -> BlockMatrix<T> {
         let (pattern, source) = self.pattern.transpose();
         let [r, c] = self.block;
         let mut transposed = BlockMatrix::zeros(Arc::new(pattern), [c, r]);
@@ -159,7 +172,7 @@ impl BlockMatrix {
     pub fn transpose_into(
         &self,
         source: &[usize],
-        target: &mut BlockMatrix,
+        target: &mut BlockMatrix<T>,
     ) -> Result<(), SparseError> {
         let [r, c] = self.block;
         check_size("a block of the transposed matrix", target.block, [c, r])?;
@@ -184,7 +197,7 @@ impl BlockMatrix {
         Ok(())
     }
 
-    fn transpose_values(&self, source: &[usize], target: &mut BlockMatrix) {
+    fn transpose_values(&self, source: &[usize], target: &mut BlockMatrix<T>) {
         let [r, c] = self.block;
         let pattern = target.pattern.clone();
         target.for_each_row_mut(|row, _, values| {
@@ -199,22 +212,22 @@ impl BlockMatrix {
     }
 
     /// The scalar diagonal, `min(rows, cols)` entries; 0 where nothing is stored.
-    pub fn diagonal(&self) -> Vec<f64> {
+    pub fn diagonal(&self) -> Vec<T> {
         let [r, c] = self.block;
         let n = self.rows().min(self.cols());
         (0..n)
             .map(|i| {
                 self.get(i / r, i / c)
-                    .map_or(0.0, |block| block[(i % r) * c + i % c])
+                    .map_or(T::ZERO, |block| block[(i % r) * c + i % c])
             })
             .collect()
     }
 
     /// The diagonal blocks one after the other, each row-major; zeros where nothing is stored.
-    pub fn block_diagonal(&self) -> Vec<f64> {
+    pub fn block_diagonal(&self) -> Vec<T> {
         let size = self.block[0] * self.block[1];
         let n = self.pattern.rows().min(self.pattern.cols());
-        let mut blocks = vec![0.0; n * size];
+        let mut blocks = vec![T::ZERO; n * size];
         for i in 0..n {
             if let Some(block) = self.get(i, i) {
                 blocks[i * size..(i + 1) * size].copy_from_slice(block);
@@ -226,6 +239,7 @@ impl BlockMatrix {
     /// Largest absolute value; NaN if there is one.
     pub fn max_abs(&self) -> f64 {
         self.values.iter().fold(0.0, |m: f64, v| {
+            let v = v.widen();
             if v.is_nan() || m.is_nan() {
                 f64::NAN
             } else {
@@ -243,7 +257,7 @@ impl BlockMatrix {
         let sum: f64 = self
             .values
             .iter()
-            .map(|v| (v / largest) * (v / largest))
+            .map(|v| (v.widen() / largest).powi(2))
             .sum();
         largest * sum.sqrt()
     }
@@ -273,8 +287,8 @@ impl BlockMatrix {
                     .then(|| &self.values[self.value_range(*here)]);
                 for a in 0..r {
                     for b in 0..r {
-                        let mirrored = other.map_or(0.0, |o| o[b * r + a]);
-                        let difference = (block[a * r + b] - mirrored).abs();
+                        let mirrored = other.map_or(T::ZERO, |o| o[b * r + a]);
+                        let difference = (block[a * r + b] - mirrored).widen().abs();
                         if difference.is_nan() || difference > limit {
                             return false;
                         }
@@ -287,14 +301,14 @@ impl BlockMatrix {
 
     /// Position in [`values`](Self::values) of the first value that is NaN or infinite.
     pub fn first_non_finite(&self) -> Option<usize> {
-        self.values.iter().position(|v| !v.is_finite())
+        self.values.iter().position(|v| !v.widen().is_finite())
     }
 
     /// All entries as a dense row-major array of `rows()` × `cols()`; for tests and small matrices.
-    pub fn to_dense(&self) -> Vec<f64> {
+    pub fn to_dense(&self) -> Vec<T> {
         let [r, c] = self.block;
         let cols = self.cols();
-        let mut dense = vec![0.0; self.rows() * cols];
+        let mut dense = vec![T::ZERO; self.rows() * cols];
         for i in 0..self.pattern.rows() {
             for k in self.pattern.row_range(i) {
                 let j = self.pattern.columns()[k] as usize;
@@ -310,18 +324,18 @@ impl BlockMatrix {
 
     /// Bytes of memory held by values and pattern (the pattern may be shared).
     pub fn memory_bytes(&self) -> usize {
-        self.values.capacity() * size_of::<f64>() + self.pattern.memory_bytes()
+        self.values.capacity() * size_of::<T>() + self.pattern.memory_bytes()
     }
 }
 
 /// Rows handled by one task of [`BlockMatrix::for_each_row_mut`].
 const TASK_ROWS: usize = 512;
 
-fn split_rows<F: Fn(usize, &[u32], &mut [f64]) + Sync>(
+fn split_rows<T: Real, F: Fn(usize, &[u32], &mut [T]) + Sync>(
     pattern: &Pattern,
     size: usize,
     rows: Range<usize>,
-    values: &mut [f64],
+    values: &mut [T],
     f: &F,
 ) {
     if rows.len() > TASK_ROWS {

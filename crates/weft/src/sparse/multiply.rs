@@ -1,23 +1,24 @@
 //! Matrix times vector.
 //!
 //! Each row is summed by one thread in one order, so the result doesn't depend on the number of
-//! threads. The kernels read 8 bytes a value and 4 a block: they run at the speed of memory.
+//! threads. The kernels read a value and 4 bytes a block: they run at the speed of memory.
 
 use rayon::prelude::*;
 
 use super::{BlockMatrix, Pattern, SparseError, check_length};
+use crate::Real;
 
 /// Block rows of one parallel task.
 const TASK_ROWS: usize = 2048;
 /// Below this many values one thread is faster than waking others.
 const SERIAL_VALUES: usize = 1 << 15;
 
-impl BlockMatrix {
+impl<T: Real> BlockMatrix<T> {
     /// y = A x, with `x` of [`cols()`](Self::cols) and `y` of [`rows()`](Self::rows) entries.
     ///
     /// # Errors
     /// If a vector has the wrong length; nothing is written then.
-    pub fn multiply(&self, x: &[f64], y: &mut [f64]) -> Result<(), SparseError> {
+    pub fn multiply(&self, x: &[T], y: &mut [T]) -> Result<(), SparseError> {
         self.check_vectors(x, y)?;
         self.run(x, y, |y, sum| *y = sum);
         Ok(())
@@ -30,15 +31,16 @@ impl BlockMatrix {
     pub fn multiply_add(
         &self,
         alpha: f64,
-        x: &[f64],
+        x: &[T],
         beta: f64,
-        y: &mut [f64],
+        y: &mut [T],
     ) -> Result<(), SparseError> {
         self.check_vectors(x, y)?;
+        let (alpha, scale) = (T::round(alpha), T::round(beta));
         if beta == 0.0 {
             self.run(x, y, |y, sum| *y = alpha * sum);
         } else {
-            self.run(x, y, |y, sum| *y = alpha * sum + beta * *y);
+            self.run(x, y, |y, sum| *y = alpha * sum + scale * *y);
         }
         Ok(())
     }
@@ -53,17 +55,18 @@ impl BlockMatrix {
     pub fn multiply_transposed(
         &self,
         alpha: f64,
-        x: &[f64],
+        x: &[T],
         beta: f64,
-        y: &mut [f64],
+        y: &mut [T],
     ) -> Result<(), SparseError> {
         check_length("x in y = Aᵀ x", x.len(), self.rows())?;
         check_length("y in y = Aᵀ x", y.len(), self.cols())?;
         if beta == 0.0 {
-            y.fill(0.0);
+            y.fill(T::ZERO);
         } else {
-            y.iter_mut().for_each(|y| *y *= beta);
+            y.iter_mut().for_each(|y| *y *= T::round(beta));
         }
+        let alpha = T::round(alpha);
         let [r, c] = self.block();
         if y.is_empty() || r == 0 {
             return Ok(());
@@ -81,7 +84,7 @@ impl BlockMatrix {
     }
 
     /// Adds to columns `first..` for as many as `y` holds.
-    fn columns_into(&self, alpha: f64, x: &[f64], first: usize, y: &mut [f64]) {
+    fn columns_into(&self, alpha: T, x: &[T], first: usize, y: &mut [T]) {
         let [r, c] = self.block();
         let end = first + y.len() / c;
         for (row, x) in x.chunks_exact(r).enumerate() {
@@ -98,19 +101,19 @@ impl BlockMatrix {
                 let y = &mut y[(column as usize - first) * c..][..c];
                 for (row, x) in block.chunks_exact(c).zip(x) {
                     for (y, v) in y.iter_mut().zip(row) {
-                        *y += alpha * x * v;
+                        *y += alpha * *x * *v;
                     }
                 }
             }
         }
     }
 
-    fn check_vectors(&self, x: &[f64], y: &[f64]) -> Result<(), SparseError> {
+    fn check_vectors(&self, x: &[T], y: &[T]) -> Result<(), SparseError> {
         check_length("x in y = A x", x.len(), self.cols())?;
         check_length("y in y = A x", y.len(), self.rows())
     }
 
-    fn run(&self, x: &[f64], y: &mut [f64], finish: impl Fn(&mut f64, f64) + Sync) {
+    fn run(&self, x: &[T], y: &mut [T], finish: impl Fn(&mut T, T) + Sync) {
         let [r, _] = self.block();
         if y.is_empty() {
             return;
@@ -125,30 +128,30 @@ impl BlockMatrix {
     }
 
     /// Rows `first..` for as many as `y` holds.
-    fn rows_into(&self, x: &[f64], first: usize, y: &mut [f64], finish: &impl Fn(&mut f64, f64)) {
+    fn rows_into(&self, x: &[T], first: usize, y: &mut [T], finish: &impl Fn(&mut T, T)) {
         let (pattern, values) = (&**self.pattern(), self.values());
         match self.block() {
             [1, 1] => scalar_rows(pattern, values, x, first, y, finish),
-            [2, 2] => block_rows::<2, 2>(pattern, values, x, first, y, finish),
-            [3, 3] => block_rows::<3, 3>(pattern, values, x, first, y, finish),
+            [2, 2] => block_rows::<T, 2, 2>(pattern, values, x, first, y, finish),
+            [3, 3] => block_rows::<T, 3, 3>(pattern, values, x, first, y, finish),
             block => general_rows(pattern, values, block, x, first, y, finish),
         }
     }
 }
 
-fn scalar_rows(
+fn scalar_rows<T: Real>(
     pattern: &Pattern,
-    values: &[f64],
-    x: &[f64],
+    values: &[T],
+    x: &[T],
     first: usize,
-    y: &mut [f64],
-    finish: &impl Fn(&mut f64, f64),
+    y: &mut [T],
+    finish: &impl Fn(&mut T, T),
 ) {
     let offsets = &pattern.offsets()[first..first + y.len() + 1];
     for (y, ends) in y.iter_mut().zip(offsets.windows(2)) {
         let columns = &pattern.columns()[ends[0]..ends[1]];
         let values = &values[ends[0]..ends[1]];
-        let (mut even, mut odd) = (0.0, 0.0);
+        let (mut even, mut odd) = (T::ZERO, T::ZERO);
         let (column_pairs, column_rest) = columns.as_chunks::<2>();
         let (value_pairs, value_rest) = values.as_chunks::<2>();
         for (c, v) in column_pairs.iter().zip(value_pairs) {
@@ -156,19 +159,19 @@ fn scalar_rows(
             odd += v[1] * x[c[1] as usize];
         }
         for (&c, v) in column_rest.iter().zip(value_rest) {
-            even += v * x[c as usize];
+            even += *v * x[c as usize];
         }
         finish(y, even + odd);
     }
 }
 
-fn block_rows<const R: usize, const C: usize>(
+fn block_rows<T: Real, const R: usize, const C: usize>(
     pattern: &Pattern,
-    values: &[f64],
-    x: &[f64],
+    values: &[T],
+    x: &[T],
     first: usize,
-    y: &mut [f64],
-    finish: &impl Fn(&mut f64, f64),
+    y: &mut [T],
+    finish: &impl Fn(&mut T, T),
 ) {
     let x = x.as_chunks::<C>().0;
     let value_rows = values.as_chunks::<C>().0;
@@ -177,7 +180,7 @@ fn block_rows<const R: usize, const C: usize>(
     for (y, ends) in y.iter_mut().zip(offsets.windows(2)) {
         let columns = &pattern.columns()[ends[0]..ends[1]];
         let blocks = value_rows[ends[0] * R..ends[1] * R].as_chunks::<R>().0;
-        let mut sums = [[0.0; C]; R];
+        let mut sums = [[T::ZERO; C]; R];
         for (&column, block) in columns.iter().zip(blocks) {
             let x = &x[column as usize];
             for i in 0..R {
@@ -187,30 +190,30 @@ fn block_rows<const R: usize, const C: usize>(
             }
         }
         for (y, sums) in y.iter_mut().zip(&sums) {
-            finish(y, sums.iter().sum());
+            finish(y, sums.iter().copied().sum());
         }
     }
 }
 
-fn general_rows(
+fn general_rows<T: Real>(
     pattern: &Pattern,
-    values: &[f64],
+    values: &[T],
     [r, c]: [usize; 2],
-    x: &[f64],
+    x: &[T],
     first: usize,
-    y: &mut [f64],
-    finish: &impl Fn(&mut f64, f64),
+    y: &mut [T],
+    finish: &impl Fn(&mut T, T),
 ) {
     for (k, y) in y.chunks_exact_mut(r).enumerate() {
         let range = pattern.row_range(first + k);
         for (i, y) in y.iter_mut().enumerate() {
-            let mut sum = 0.0;
+            let mut sum = T::ZERO;
             for position in range.clone() {
                 let column = pattern.columns()[position] as usize;
                 let start = (position * r + i) * c;
                 let x = &x[column * c..(column + 1) * c];
                 for (v, x) in values[start..start + c].iter().zip(x) {
-                    sum += v * x;
+                    sum += *v * *x;
                 }
             }
             finish(y, sum);

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::{BlockMatrix, Pattern, SparseError, check_size};
+use crate::Real;
 
 /// Fewest block rows of a task while the pattern is made, and most tasks: some of them need an array as long as
 /// a row.
@@ -70,11 +71,11 @@ impl ProductPlan {
     ///
     /// # Errors
     /// If a matrix has another pattern than planned, or blocks don't fit; nothing is written then.
-    pub fn multiply(
+    pub fn multiply<T: Real>(
         &self,
-        a: &BlockMatrix,
-        b: &BlockMatrix,
-        c: &mut BlockMatrix,
+        a: &BlockMatrix<T>,
+        b: &BlockMatrix<T>,
+        c: &mut BlockMatrix<T>,
     ) -> Result<(), SparseError> {
         self.multiply_add(1.0, a, b, 0.0, c)
     }
@@ -84,13 +85,13 @@ impl ProductPlan {
     ///
     /// # Errors
     /// As [`multiply`](Self::multiply).
-    pub fn multiply_add(
+    pub fn multiply_add<T: Real>(
         &self,
         alpha: f64,
-        a: &BlockMatrix,
-        b: &BlockMatrix,
+        a: &BlockMatrix<T>,
+        b: &BlockMatrix<T>,
         beta: f64,
-        c: &mut BlockMatrix,
+        c: &mut BlockMatrix<T>,
     ) -> Result<(), SparseError> {
         for (what, planned, given) in [
             ("the left factor", &self.left, a.pattern()),
@@ -106,18 +107,18 @@ impl ProductPlan {
         check_size("a block of the right factor", b.block(), [inner, width])?;
         check_size("a block of the product", c.block(), [r, width])?;
         match [r, inner, width] {
-            [1, 1, 1] => self.run::<1, 1, 1>(alpha, a, b, beta, c),
-            [2, 2, 2] => self.run::<2, 2, 2>(alpha, a, b, beta, c),
-            [3, 3, 3] => self.run::<3, 3, 3>(alpha, a, b, beta, c),
-            [1, 2, 1] => self.run::<1, 2, 1>(alpha, a, b, beta, c),
-            [1, 3, 1] => self.run::<1, 3, 1>(alpha, a, b, beta, c),
+            [1, 1, 1] => self.run::<T, 1, 1, 1>(alpha, a, b, beta, c),
+            [2, 2, 2] => self.run::<T, 2, 2, 2>(alpha, a, b, beta, c),
+            [3, 3, 3] => self.run::<T, 3, 3, 3>(alpha, a, b, beta, c),
+            [1, 2, 1] => self.run::<T, 1, 2, 1>(alpha, a, b, beta, c),
+            [1, 3, 1] => self.run::<T, 1, 3, 1>(alpha, a, b, beta, c),
             _ => each_row(alpha, a, b, beta, c, |factor, x, y, z| {
                 for i in 0..r {
                     for k in 0..inner {
                         let x = factor * x[i * inner + k];
                         let y = &y[k * width..(k + 1) * width];
                         for (z, y) in z[i * width..(i + 1) * width].iter_mut().zip(y) {
-                            *z += x * y;
+                            *z += x * *y;
                         }
                     }
                 }
@@ -127,13 +128,13 @@ impl ProductPlan {
     }
 
     /// With blocks of known size, so that their loops are unrolled.
-    fn run<const R: usize, const K: usize, const C: usize>(
+    fn run<T: Real, const R: usize, const K: usize, const C: usize>(
         &self,
         alpha: f64,
-        a: &BlockMatrix,
-        b: &BlockMatrix,
+        a: &BlockMatrix<T>,
+        b: &BlockMatrix<T>,
         beta: f64,
-        c: &mut BlockMatrix,
+        c: &mut BlockMatrix<T>,
     ) {
         each_row(alpha, a, b, beta, c, |factor, x, y, z| {
             let x = x.as_chunks::<K>().0;
@@ -152,20 +153,20 @@ impl ProductPlan {
 }
 
 /// Adds `block(alpha, a_ik, b_kj, c_ij)` for all k.
-fn each_row(
+fn each_row<T: Real>(
     alpha: f64,
-    a: &BlockMatrix,
-    b: &BlockMatrix,
+    a: &BlockMatrix<T>,
+    b: &BlockMatrix<T>,
     beta: f64,
-    c: &mut BlockMatrix,
-    block: impl Fn(f64, &[f64], &[f64], &mut [f64]) + Sync,
+    c: &mut BlockMatrix<T>,
+    block: impl Fn(T, &[T], &[T], &mut [T]) + Sync,
 ) {
-    let size = |m: &BlockMatrix| m.block()[0] * m.block()[1];
+    let size = |m: &BlockMatrix<T>| m.block()[0] * m.block()[1];
     let (size_a, size_b, size_c) = (size(a), size(b), size(c));
     c.for_each_row_mut(|row, columns, values| {
         match beta {
-            0.0 => values.fill(0.0),
-            _ => values.iter_mut().for_each(|v| *v *= beta),
+            0.0 => values.fill(T::ZERO),
+            _ => values.iter_mut().for_each(|v| *v *= T::round(beta)),
         }
         if size_a == 0 || size_b == 0 {
             return;
@@ -179,7 +180,12 @@ fn each_row(
                 while columns[at] != j {
                     at += 1;
                 }
-                block(alpha, x, y, &mut values[at * size_c..(at + 1) * size_c]);
+                block(
+                    T::round(alpha),
+                    x,
+                    y,
+                    &mut values[at * size_c..(at + 1) * size_c],
+                );
             }
         }
     });
@@ -211,12 +217,12 @@ fn product_rows(
     (counts, columns)
 }
 
-impl BlockMatrix {
+impl<T: Real> BlockMatrix<T> {
     /// The product self · `b`; for repeated products see [`ProductPlan`].
     ///
     /// # Errors
     /// If the factors don't fit.
-    pub fn times(&self, b: &BlockMatrix) -> Result<BlockMatrix, SparseError> {
+    pub fn times(&self, b: &BlockMatrix<T>) -> Result<BlockMatrix<T>, SparseError> {
         let plan = ProductPlan::new(self.pattern(), b.pattern())?;
         let mut product =
             BlockMatrix::zeros(plan.pattern().clone(), [self.block()[0], b.block()[1]]);

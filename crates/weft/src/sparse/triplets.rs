@@ -6,14 +6,15 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::{BlockMatrix, Pattern, SparseError, check_length};
+use crate::Real;
 
 /// Block rows of one parallel task.
 const TASK_ROWS: usize = 1024;
 
 /// Rows of one task: blocks in each row, their columns, their values.
-type Part = (Vec<usize>, Vec<u32>, Vec<f64>);
+type Part<T> = (Vec<usize>, Vec<u32>, Vec<T>);
 
-impl BlockMatrix {
+impl<T: Real> BlockMatrix<T> {
     /// A matrix of `rows` × `cols` blocks from blocks at (`row_indices[k]`, `col_indices[k]`), whose
     /// values follow one another in `values`. Blocks at the same place are added in the given order,
     /// whatever the number of threads. Blocks of zeros are stored too, so a list can lay out room for
@@ -27,8 +28,8 @@ impl BlockMatrix {
         block: [usize; 2],
         row_indices: &[u32],
         col_indices: &[u32],
-        values: &[f64],
-    ) -> Result<BlockMatrix, SparseError> {
+        values: &[T],
+    ) -> Result<BlockMatrix<T>, SparseError> {
         let size = block[0] * block[1];
         check_triplets([rows, cols], size, row_indices, col_indices, values)?;
         let (starts, mut order) = by_row(rows, row_indices);
@@ -41,7 +42,7 @@ impl BlockMatrix {
             tasks.push((range, head));
             rest = tail;
         }
-        let parts: Vec<Part> = tasks
+        let parts: Vec<Part<T>> = tasks
             .into_par_iter()
             .map(|(range, order)| add_rows(range, &starts, order, col_indices, values, size))
             .collect();
@@ -71,7 +72,7 @@ impl BlockMatrix {
         &mut self,
         row_indices: &[u32],
         col_indices: &[u32],
-        values: &[f64],
+        values: &[T],
     ) -> Result<(), SparseError> {
         let [r, c] = self.block();
         let size = r * c;
@@ -86,7 +87,7 @@ impl BlockMatrix {
             let range = self.value_range(position);
             let from = &values[k * size..(k + 1) * size];
             for (sum, v) in self.values_mut()[range].iter_mut().zip(from) {
-                *sum += v;
+                *sum += *v;
             }
         }
         Ok(())
@@ -100,12 +101,12 @@ impl BlockMatrix {
     }
 }
 
-fn check_triplets(
+fn check_triplets<T>(
     [rows, cols]: [usize; 2],
     size: usize,
     row_indices: &[u32],
     col_indices: &[u32],
-    values: &[f64],
+    values: &[T],
 ) -> Result<(), SparseError> {
     let count = row_indices.len();
     for (what, count) in [("rows", rows), ("columns", cols)] {
@@ -146,18 +147,18 @@ fn by_row(rows: usize, row_indices: &[u32]) -> (Vec<usize>, Vec<usize>) {
 }
 
 /// Sorts the entries of some rows by column and adds up those of equal place.
-fn add_rows(
+fn add_rows<T: Real>(
     rows: Range<usize>,
     starts: &[usize],
     order: &mut [usize],
     col_indices: &[u32],
-    values: &[f64],
+    values: &[T],
     size: usize,
-) -> Part {
+) -> Part<T> {
     let first = starts[rows.start];
     let mut counts = Vec::with_capacity(rows.len());
     let mut columns: Vec<u32> = Vec::with_capacity(order.len());
-    let mut sums: Vec<f64> = Vec::with_capacity(order.len() * size);
+    let mut sums: Vec<T> = Vec::with_capacity(order.len() * size);
     for row in rows {
         let entries = &mut order[starts[row] - first..starts[row + 1] - first];
         // Stable: equal columns keep the order of the input.
@@ -169,7 +170,7 @@ fn add_rows(
             if columns.len() > before && columns[columns.len() - 1] == column {
                 let start = sums.len() - size;
                 for (sum, v) in sums[start..].iter_mut().zip(from) {
-                    *sum += v;
+                    *sum += *v;
                 }
             } else {
                 columns.push(column);

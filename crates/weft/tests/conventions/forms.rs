@@ -65,13 +65,18 @@ fn scope(mesh: &Mesh) -> Scope {
     scope
 }
 
-fn scopes() -> [(Mesh, Scope); 2] {
+fn scopes() -> [(Mesh, Scope); 3] {
     let plane = tagged(shapes::rectangle_triangles([2, 2], [0.0; 2], [1.0; 2]).unwrap());
     let space = tagged(shapes::box_tets([1, 1, 1], [0.0; 3], [1.0; 3]).unwrap());
-    [plane, space].map(|mesh| {
+    let scopes = [plane, space].map(|mesh| {
         let scope = scope(&mesh);
         (mesh, scope)
-    })
+    });
+    let flat = shapes::rectangle_triangles([2, 2], [0.0; 2], [1.0; 2]).unwrap();
+    let surface = flat.lifted(|_, _| 0.0).unwrap();
+    let names = Scope::new(Arc::new(surface.clone()));
+    let [plane, space] = scopes;
+    [plane, space, (surface, names)]
 }
 
 /// Reads a line as a form or an expression, and checks the value printed beside it.
@@ -102,7 +107,7 @@ fn check(mesh: &Mesh, scope: &Scope, code: &str, comment: &str) -> Result<(), St
 #[test]
 fn every_line_of_the_reference_is_read_and_has_the_value_printed() {
     let scopes = scopes();
-    for (fence, (mesh, scope)) in ["form", "form3"].into_iter().zip(&scopes) {
+    for (fence, (mesh, scope)) in ["form", "form3", "form-surface"].into_iter().zip(&scopes) {
         for (code, comment) in lines(fence) {
             check(mesh, scope, &code, &comment)
                 .unwrap_or_else(|e| panic!("{fence}: {code} # {comment}\n{e}"));
@@ -112,7 +117,7 @@ fn every_line_of_the_reference_is_read_and_has_the_value_printed() {
 
 #[test]
 fn every_mistake_of_the_reference_is_refused_as_printed() {
-    let [(_, scope), _] = scopes();
+    let [(_, scope), ..] = scopes();
     for (code, comment) in lines("form-mistake") {
         let refused = scope
             .form(&code)
@@ -130,8 +135,8 @@ fn every_mistake_of_the_reference_is_refused_as_printed() {
 
 #[test]
 fn every_function_and_name_of_the_language_is_in_the_reference() {
-    let [(_, scope), _] = scopes();
-    let examples = [lines("form"), lines("form3")].concat();
+    let [(_, scope), ..] = scopes();
+    let examples = ["form", "form3", "form-surface"].map(lines).concat();
     let listed = |text: &str| -> Vec<String> {
         let message = scope.expression(text).unwrap_err().to_string();
         let line = message.lines().next().unwrap();

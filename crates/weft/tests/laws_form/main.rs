@@ -7,6 +7,8 @@ mod generate;
 mod hostile;
 mod identities;
 mod parameters;
+mod place;
+mod points;
 mod text;
 
 #[path = "../common/mod.rs"]

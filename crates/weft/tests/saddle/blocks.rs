@@ -100,7 +100,7 @@ fn sizes_that_do_not_fit_are_refused() {
         BlockSystem::new(hollow),
         Err(SolveError::Singular { .. })
     ));
-    assert_eq!(BlockSystem::new(Vec::new()).unwrap().size(), 0);
+    assert_eq!(BlockSystem::<f64>::new(Vec::new()).unwrap().size(), 0);
     let system = BlockSystem::new(vec![Block::Matrix(&a)]).unwrap();
     assert!(BlockDiagonal::new(&system, vec![]).is_err());
     let other = Jacobi::new(&random_matrix(3, 3, [1, 1], 1, &mut random)).unwrap();

@@ -335,7 +335,7 @@ fn bad_input_is_named() {
             ..Default::default()
         };
         assert!(matches!(
-            Krylov::new(Method::Gmres, options),
+            Krylov::<f64>::new(Method::Gmres, options),
             Err(SolveError::Option { .. })
         ));
     }

@@ -20,6 +20,7 @@ use crate::form::functions::{Binary, Unary};
 use crate::form::native::NativeFunction;
 use crate::form::param::Param;
 use crate::form::particle_data::ParticleData;
+use crate::form::place::{Cells, Quantity};
 use crate::space::Space;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -65,6 +66,9 @@ pub(crate) enum Input {
     Normal(usize),
     CellSize(SideOf),
     CellData(SideOf, Arc<CellData>),
+    SideData(Arc<CellData>),
+    /// Component of a quantity.
+    Quantity(Quantity, Cells, SideOf, usize),
     /// Component of particle data number `data`.
     ParticleData {
         data: usize,
@@ -203,6 +207,8 @@ enum InputKey {
     Normal(usize),
     CellSize(SideOf),
     CellData(SideOf, usize),
+    SideData(usize),
+    Quantity(Quantity, SideOf, usize),
     ParticleData(usize, usize),
     Field(usize, SideOf, usize, usize),
 }

@@ -5,18 +5,8 @@ use crate::form::error::FormError;
 use crate::form::expr::{Expr, Op, Role, SideOf};
 use crate::form::functions::{Binary, Unary};
 use crate::form::shape::Shape;
-use crate::space::Space;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// Space of an argument or field.
-fn space_of(leaf: &Expr) -> Option<&Space> {
-    match leaf.op() {
-        Op::Argument(_, space) => Some(space),
-        Op::Field(field) => Some(field.space()),
-        _ => None,
-    }
-}
 
 impl Lowering {
     pub(super) fn expression(
@@ -42,7 +32,7 @@ impl Lowering {
         c: usize,
         derivative: usize,
     ) -> Linear {
-        let Some(space) = space_of(leaf) else {
+        let Some(space) = leaf.function_space() else {
             return Linear::new();
         };
         if space.vector_element().is_some() {
@@ -123,6 +113,19 @@ impl Lowering {
             Op::CellData(data) => {
                 let key = InputKey::CellData(side, Arc::as_ptr(data) as usize);
                 vec![one(self.input(key, Input::CellData(side, data.clone())))]
+            }
+            Op::SideData(data) => {
+                let key = InputKey::SideData(Arc::as_ptr(data) as usize);
+                vec![one(self.input(key, Input::SideData(data.clone())))]
+            }
+            Op::Quantity(q, cells) => {
+                let side = if q.is_sided() { side } else { SideOf::Inside };
+                (0..n)
+                    .map(|k| {
+                        let key = InputKey::Quantity(*q, side, k);
+                        one(self.input(key, Input::Quantity(*q, *cells, side, k)))
+                    })
+                    .collect()
             }
             Op::ParticleData(given) => {
                 let known = self.particle_data.iter().position(|d| d.same(given));

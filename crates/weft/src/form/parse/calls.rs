@@ -10,7 +10,7 @@ pub(super) enum Call {
 }
 
 /// Functions of expressions and how many arguments each takes.
-pub(super) const FUNCTIONS: [(&str, usize); 28] = [
+pub(super) const FUNCTIONS: [(&str, usize); 30] = [
     ("grad", 1),
     ("div", 1),
     ("curl", 1),
@@ -33,12 +33,14 @@ pub(super) const FUNCTIONS: [(&str, usize); 28] = [
     ("min", 2),
     ("max", 2),
     ("pow", 2),
+    ("atan2", 2),
     ("less", 2),
     ("less_equal", 2),
     ("equal", 2),
     ("select", 3),
     ("deriv", 3),
     ("identity", 1),
+    ("degree", 1),
 ];
 
 pub(super) fn function(name: &str, a: &[Expr], axes: Option<usize>) -> Result<Expr, Call> {
@@ -78,10 +80,18 @@ pub(super) fn function(name: &str, a: &[Expr], axes: Option<usize>) -> Result<Ex
         "min" => a[0].min(&a[1]),
         "max" => a[0].max(&a[1]),
         "pow" => a[0].pow(&a[1]),
+        "atan2" => a[0].atan2(&a[1]),
         "less" => a[0].less(&a[1]),
         "less_equal" => a[0].less_equal(&a[1]),
         "equal" => a[0].equal(&a[1]),
         "select" => Expr::select(&a[0], &a[1], &a[2]),
+        "degree" => match a[0].function_space() {
+            Some(space) => Expr::constant(space.degree() as f64),
+            None => Expr::invalid(FormError::Arguments(format!(
+                "degree takes a field, test or trial function, not `{}`",
+                a[0]
+            ))),
+        },
         "identity" => match a[0].constant_value() {
             Some(n) if n.fract() == 0.0 && (1.0..=4.0).contains(&n) => Expr::identity(n as usize),
             _ => Expr::invalid(FormError::Arguments(

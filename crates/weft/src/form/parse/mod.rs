@@ -34,7 +34,8 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Names of a geometry: `x` position, `n` normal, `h` cell size, `I` identity, `pi`.
+    /// Names of a geometry: `x` position, `n` normal, `h` cell size, `I` identity, `pi`, and `measure`,
+    /// `jacobian` and the other quantities of the place in `docs/forms.md`.
     pub fn new(geometry: Arc<dyn Geometry>) -> Scope {
         let dim = geometry.space_dim();
         let mut scope = Scope::numbers();
@@ -42,6 +43,9 @@ impl Scope {
         scope.names.insert("n".into(), Expr::normal_in(dim));
         scope.names.insert("h".into(), Expr::cell_size());
         scope.names.insert("I".into(), Expr::identity(dim));
+        for (name, e) in crate::form::place::names(&*geometry) {
+            scope.names.insert(name.into(), e);
+        }
         scope.geometry = Some(geometry);
         scope
     }

@@ -3,12 +3,13 @@
 use rayon::prelude::*;
 
 use super::Constraints;
+use crate::Real;
 use crate::solve::SolveError;
 use crate::solve::error::check_size;
 use crate::sparse::BlockMatrix;
 
 impl Constraints {
-    fn check_matrix(&self, a: &BlockMatrix) -> Result<(), SolveError> {
+    fn check_matrix<T: Real>(&self, a: &BlockMatrix<T>) -> Result<(), SolveError> {
         if a.rows() != a.cols() || a.block()[0] != a.block()[1] {
             return Err(SolveError::NotSquare {
                 rows: a.rows(),
@@ -23,7 +24,7 @@ impl Constraints {
         )
     }
 
-    fn check_vector(&self, what: &'static str, v: &[f64]) -> Result<(), SolveError> {
+    fn check_vector<T: Real>(&self, what: &'static str, v: &[T]) -> Result<(), SolveError> {
         check_size(what, v.len(), self.slots.len() * self.block)
     }
 
@@ -31,14 +32,14 @@ impl Constraints {
     ///
     /// # Errors
     /// If the matrix doesn't fit the nodes.
-    pub fn scale(&self, a: &BlockMatrix) -> Result<f64, SolveError> {
+    pub fn scale<T: Real>(&self, a: &BlockMatrix<T>) -> Result<f64, SolveError> {
         self.check_matrix(a)?;
         let b = self.block;
         let (mut sum, mut count) = (0.0, 0usize);
         for node in 0..self.slots.len() {
             if let Some(block) = a.get(node, node) {
                 for i in 0..b {
-                    let d = block[i * b + i].abs();
+                    let d = block[i * b + i].widen().abs();
                     if d > 0.0 {
                         sum += d;
                         count += 1;
@@ -58,7 +59,7 @@ impl Constraints {
     ///
     /// # Errors
     /// If the matrix or vector doesn't fit the nodes.
-    pub fn lift(&self, a: &BlockMatrix, b: &mut [f64]) -> Result<(), SolveError> {
+    pub fn lift<T: Real>(&self, a: &BlockMatrix<T>, b: &mut [T]) -> Result<(), SolveError> {
         self.lift_targets(a, b, |_, slot, i| self.targets[slot * self.block + i])
     }
 
@@ -67,11 +68,11 @@ impl Constraints {
     ///
     /// # Errors
     /// If the matrix or a vector doesn't fit the nodes.
-    pub fn lift_increment(
+    pub fn lift_increment<T: Real>(
         &self,
-        a: &BlockMatrix,
-        u: &[f64],
-        b: &mut [f64],
+        a: &BlockMatrix<T>,
+        u: &[T],
+        b: &mut [T],
     ) -> Result<(), SolveError> {
         self.check_vector("the state of a Newton step", u)?;
         let n = self.block;
@@ -79,7 +80,7 @@ impl Constraints {
             let u = &u[node * n..(node + 1) * n];
             let projected: f64 = self
                 .basis(node)
-                .map(|q| q[i] * q.iter().zip(u).map(|(q, u)| q * u).sum::<f64>())
+                .map(|q| q[i] * q.iter().zip(u).map(|(q, u)| q * u.widen()).sum::<f64>())
                 .sum();
             self.targets[slot * n + i] - projected
         })
@@ -89,16 +90,16 @@ impl Constraints {
     ///
     /// # Errors
     /// If the vector doesn't fit the nodes.
-    pub fn lift_homogeneous(&self, b: &mut [f64]) -> Result<(), SolveError> {
+    pub fn lift_homogeneous<T: Real>(&self, b: &mut [T]) -> Result<(), SolveError> {
         self.check_vector("the right-hand side", b)?;
         self.each_node(b, |node, b| self.project(node, b));
         Ok(())
     }
 
-    fn lift_targets(
+    fn lift_targets<T: Real>(
         &self,
-        a: &BlockMatrix,
-        b: &mut [f64],
+        a: &BlockMatrix<T>,
+        b: &mut [T],
         target: impl Fn(usize, usize, usize) -> f64 + Sync,
     ) -> Result<(), SolveError> {
         self.check_matrix(a)?;
@@ -118,14 +119,14 @@ impl Constraints {
                 for j in 0..n {
                     let g = target(column, slot, j);
                     for i in 0..n {
-                        b[i] -= block[i * n + j] * g;
+                        b[i] = T::round(b[i].widen() - block[i * n + j].widen() * g);
                     }
                 }
             }
             if let Some(slot) = self.slot(node) {
                 self.project(node, b);
                 for (i, b) in b.iter_mut().enumerate() {
-                    *b += s * target(node, slot, i);
+                    *b = T::round(b.widen() + s * target(node, slot, i));
                 }
             }
         });
@@ -136,7 +137,7 @@ impl Constraints {
     ///
     /// # Errors
     /// If the matrix doesn't fit the nodes, or a constrained node has no diagonal block.
-    pub fn eliminate(&self, a: &mut BlockMatrix) -> Result<(), SolveError> {
+    pub fn eliminate<T: Real>(&self, a: &mut BlockMatrix<T>) -> Result<(), SolveError> {
         self.check_matrix(a)?;
         if self.is_empty() {
             return Ok(());
@@ -175,7 +176,8 @@ impl Constraints {
                     for q in self.basis(row) {
                         for i in 0..n {
                             for j in 0..n {
-                                block[i * n + j] += s * (q[i] * q[j]);
+                                let entry = &mut block[i * n + j];
+                                *entry = T::round(entry.widen() + s * (q[i] * q[j]));
                             }
                         }
                     }
@@ -189,7 +191,7 @@ impl Constraints {
     ///
     /// # Errors
     /// As these two.
-    pub fn apply(&self, a: &mut BlockMatrix, b: &mut [f64]) -> Result<(), SolveError> {
+    pub fn apply<T: Real>(&self, a: &mut BlockMatrix<T>, b: &mut [T]) -> Result<(), SolveError> {
         self.lift(a, b)?;
         self.eliminate(a)
     }
@@ -198,47 +200,48 @@ impl Constraints {
     ///
     /// # Errors
     /// If the vector doesn't fit the nodes.
-    pub fn set(&self, x: &mut [f64]) -> Result<(), SolveError> {
+    pub fn set<T: Real>(&self, x: &mut [T]) -> Result<(), SolveError> {
         self.check_vector("the solution vector", x)?;
         self.each_node(x, |node, x| {
             if let Some(slot) = self.slot(node) {
                 self.project(node, x);
                 x.iter_mut()
                     .zip(self.slot_target(slot))
-                    .for_each(|(x, g)| *x += g);
+                    .for_each(|(x, g)| *x = T::round(x.widen() + g));
             }
         });
         Ok(())
     }
 
     /// block ← (I−P) block.
-    fn project_rows(&self, node: usize, block: &mut [f64]) {
+    fn project_rows<T: Real>(&self, node: usize, block: &mut [T]) {
         let n = self.block;
         for q in self.basis(node) {
             for j in 0..n {
-                let along: f64 = (0..n).map(|i| q[i] * block[i * n + j]).sum();
+                let along: f64 = (0..n).map(|i| q[i] * block[i * n + j].widen()).sum();
                 for i in 0..n {
-                    block[i * n + j] -= q[i] * along;
+                    let entry = &mut block[i * n + j];
+                    *entry = T::round(entry.widen() - q[i] * along);
                 }
             }
         }
     }
 
     /// block ← block (I−P).
-    fn project_columns(&self, node: usize, block: &mut [f64]) {
+    fn project_columns<T: Real>(&self, node: usize, block: &mut [T]) {
         let n = self.block;
         for q in self.basis(node) {
             for row in block.chunks_exact_mut(n) {
-                let along: f64 = (0..n).map(|j| q[j] * row[j]).sum();
+                let along: f64 = (0..n).map(|j| q[j] * row[j].widen()).sum();
                 for j in 0..n {
-                    row[j] -= q[j] * along;
+                    row[j] = T::round(row[j].widen() - q[j] * along);
                 }
             }
         }
     }
 
     /// Calls `f(node, its entries of v)` for every node, in parallel when there are many.
-    fn each_node(&self, v: &mut [f64], f: impl Fn(usize, &mut [f64]) + Sync) {
+    fn each_node<T: Real>(&self, v: &mut [T], f: impl Fn(usize, &mut [T]) + Sync) {
         const TASK_NODES: usize = 4096;
         let b = self.block;
         if b == 0 {
@@ -260,6 +263,6 @@ impl Constraints {
     }
 }
 
-fn is_symmetric(n: usize, block: &[f64]) -> bool {
+fn is_symmetric<T: Real>(n: usize, block: &[T]) -> bool {
     (0..n).all(|i| (0..i).all(|j| block[i * n + j] == block[j * n + i]))
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::super::error::{check_finite, check_size};
 use super::Constraints;
+use crate::Real;
 use crate::solve::SolveError;
 use crate::sparse::{BlockMatrix, Pattern};
 
@@ -100,7 +101,7 @@ impl Constraints {
     }
 
     /// Demands that the columns of `a` are these nodes.
-    fn check_columns(&self, a: &BlockMatrix) -> Result<(), SolveError> {
+    fn check_columns<T: Real>(&self, a: &BlockMatrix<T>) -> Result<(), SolveError> {
         let (nodes, block) = (a.pattern().cols(), a.block()[1]);
         check_size(
             "the columns of the matrix, in nodes,",
@@ -115,9 +116,10 @@ impl Constraints {
     ///
     /// # Errors
     /// If the matrix or vector doesn't fit.
-    pub fn lift_columns(&self, a: &BlockMatrix, b: &mut [f64]) -> Result<(), SolveError> {
+    pub fn lift_columns<T: Real>(&self, a: &BlockMatrix<T>, b: &mut [T]) -> Result<(), SolveError> {
         self.check_columns(a)?;
-        a.multiply_add(-1.0, &self.targets(), 1.0, b)?;
+        let targets: Vec<T> = self.targets().into_iter().map(T::round).collect();
+        a.multiply_add(-1.0, &targets, 1.0, b)?;
         Ok(())
     }
 
@@ -125,7 +127,7 @@ impl Constraints {
     ///
     /// # Errors
     /// If the matrix doesn't fit the nodes.
-    pub fn eliminate_columns(&self, a: &mut BlockMatrix) -> Result<(), SolveError> {
+    pub fn eliminate_columns<T: Real>(&self, a: &mut BlockMatrix<T>) -> Result<(), SolveError> {
         self.check_columns(a)?;
         let size = a.block()[0] * a.block()[1];
         if self.is_empty() || size == 0 {
@@ -145,7 +147,7 @@ impl Constraints {
     ///
     /// # Errors
     /// If the matrix doesn't fit the nodes.
-    pub fn eliminate_rows(&self, a: &mut BlockMatrix) -> Result<(), SolveError> {
+    pub fn eliminate_rows<T: Real>(&self, a: &mut BlockMatrix<T>) -> Result<(), SolveError> {
         check_size(
             "the rows of the matrix, in nodes,",
             a.pattern().rows(),
@@ -164,9 +166,10 @@ impl Constraints {
             for q in self.basis(node) {
                 for block in values.chunks_exact_mut(b * c) {
                     for j in 0..c {
-                        let along: f64 = (0..b).map(|i| q[i] * block[i * c + j]).sum();
+                        let along: f64 = (0..b).map(|i| q[i] * block[i * c + j].widen()).sum();
                         for i in 0..b {
-                            block[i * c + j] -= q[i] * along;
+                            let entry = &mut block[i * c + j];
+                            *entry = T::round(entry.widen() - q[i] * along);
                         }
                     }
                 }

@@ -13,6 +13,7 @@ mod couple;
 
 use super::error::{SolveError, check_finite, check_size};
 use super::{SymmetricEigen, vector};
+use crate::Real;
 
 /// Sine of the angle below which a direction counts as lying in the span of others.
 const SAME_DIRECTION: f64 = 1e-6;
@@ -295,10 +296,12 @@ impl Constraints {
     }
 
     /// v ← (I−P) v for the unknowns of one node.
-    pub(crate) fn project(&self, node: usize, v: &mut [f64]) {
+    pub(crate) fn project<T: Real>(&self, node: usize, v: &mut [T]) {
         for q in self.basis(node) {
-            let along: f64 = q.iter().zip(&*v).map(|(q, v)| q * v).sum();
-            v.iter_mut().zip(q).for_each(|(v, q)| *v -= along * q);
+            let along: f64 = q.iter().zip(&*v).map(|(q, v)| q * v.widen()).sum();
+            for (v, q) in v.iter_mut().zip(q) {
+                *v = T::round(v.widen() - along * q);
+            }
         }
     }
 }

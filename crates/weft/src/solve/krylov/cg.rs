@@ -1,9 +1,15 @@
 //! Preconditioned conjugate gradients.
 
 use super::{End, Run, StopReason};
+use crate::Real;
 use crate::solve::vector::{chunk_dot, dot, over_chunks, xpby};
 
-pub(super) fn cycle(run: &mut Run, x: &mut [f64], r: &mut [f64], work: &mut [Vec<f64>]) -> End {
+pub(super) fn cycle<T: Real>(
+    run: &mut Run<T>,
+    x: &mut [T],
+    r: &mut [T],
+    work: &mut [Vec<T>],
+) -> End {
     let [z, p, q] = work else {
         unreachable!("CG has three work vectors");
     };
@@ -25,7 +31,7 @@ pub(super) fn cycle(run: &mut Run, x: &mut [f64], r: &mut [f64], work: &mut [Vec
         let curvature = pq / pp;
         largest_curvature = largest_curvature.max(curvature);
         // A curvature that is zero to rounding is that of a null vector.
-        if curvature.is_nan() || curvature <= f64::EPSILON * largest_curvature {
+        if curvature.is_nan() || curvature <= T::EPSILON * largest_curvature {
             let iteration = run.iterations + 1;
             return End::Failed(if curvature.is_finite() {
                 StopReason::NotPositive {
@@ -36,11 +42,11 @@ pub(super) fn cycle(run: &mut Run, x: &mut [f64], r: &mut [f64], work: &mut [Vec
                 StopReason::NonFinite { iteration }
             });
         }
-        let alpha = rho / pq;
+        let alpha = T::round(rho / pq);
         let [rr] = over_chunks([&mut *x, &mut *r], [p, q], &|[x, r], [p, q]| {
             for ((x, r), (p, q)) in x.iter_mut().zip(&mut *r).zip(p.iter().zip(q)) {
-                *x += alpha * p;
-                *r -= alpha * q;
+                *x += alpha * *p;
+                *r -= alpha * *q;
             }
             [chunk_dot(r, r)]
         });

@@ -4,13 +4,14 @@
 //! 2nd ed., §6.5.3). One cycle is one restart.
 
 use super::{BreakdownKind, End, Run, StopReason};
+use crate::Real;
 use crate::solve::vector::{axpy, dot, norm, over_chunks, scale};
 
-pub(super) fn cycle(
-    run: &mut Run,
-    x: &mut [f64],
-    r: &[f64],
-    work: &mut [Vec<f64>],
+pub(super) fn cycle<T: Real>(
+    run: &mut Run<T>,
+    x: &mut [T],
+    r: &[T],
+    work: &mut [Vec<T>],
     small: &mut [f64],
 ) -> End {
     let restart = run.restart;
@@ -58,7 +59,7 @@ pub(super) fn cycle(
             }
             after = norm(w);
         }
-        let exhausted = after <= 1e-14 * before;
+        let exhausted = after <= 1e-14 * T::COARSENESS * before;
         for i in 0..j {
             let (a, b) = (column[i], column[i + 1]);
             column[i] = cosines[i] * a + sines[i] * b;
@@ -66,7 +67,7 @@ pub(super) fn cycle(
         }
         let below = if exhausted { 0.0 } else { after };
         let pivot = column[j].hypot(below);
-        if pivot <= 1e-14 * run.size || pivot == 0.0 {
+        if pivot <= 1e-14 * T::COARSENESS * run.size || pivot == 0.0 {
             end = run.breakdown(BreakdownKind::Hessenberg);
             break;
         }
@@ -99,14 +100,14 @@ pub(super) fn cycle(
     if columns > 0 {
         let (first, others) = basis.split_at_mut(columns);
         let sum = &mut others[0];
-        sum.fill(0.0);
+        sum.fill(T::ZERO);
         for (v, &coefficient) in first.iter().zip(g.iter()) {
             axpy(coefficient, v, sum);
         }
         run.m.apply(sum, z);
         over_chunks([x], [&*z], &|[x], [z]| {
             for (x, z) in x.iter_mut().zip(z) {
-                *x += z;
+                *x += *z;
             }
             []
         });

@@ -5,15 +5,21 @@
 //! so that the stopping test is about the Euclidean norm whatever the preconditioner.
 
 use super::{End, Run, StopReason};
+use crate::Real;
 use crate::solve::vector::{chunk_dot, dot, over_chunks, scale};
 
-pub(super) fn cycle(run: &mut Run, x: &mut [f64], r: &mut [f64], work: &mut [Vec<f64>]) -> End {
+pub(super) fn cycle<T: Real>(
+    run: &mut Run<T>,
+    x: &mut [T],
+    r: &mut [T],
+    work: &mut [Vec<T>],
+) -> End {
     let [v_old, v, v_new, z, w_old, w, w_new] = work else {
         unreachable!("MINRES has seven work vectors");
     };
-    v_old.fill(0.0);
-    w_old.fill(0.0);
-    w.fill(0.0);
+    v_old.fill(T::ZERO);
+    w_old.fill(T::ZERO);
+    w.fill(T::ZERO);
     v.copy_from_slice(r);
     run.m.apply(v, z);
     let square = dot(v, z);
@@ -29,10 +35,10 @@ pub(super) fn cycle(run: &mut Run, x: &mut [f64], r: &mut [f64], work: &mut [Vec
         scale(1.0 / gamma, z);
         run.a.apply(z, v_new);
         let delta = dot(v_new, z);
-        let (f, g) = (delta / gamma, gamma / gamma_old);
+        let [f, g] = [delta / gamma, gamma / gamma_old].map(T::round);
         over_chunks([&mut *v_new], [&*v, &*v_old], &|[v_new], [v, v_old]| {
             for (n, (v, o)) in v_new.iter_mut().zip(v.iter().zip(v_old)) {
-                *n -= f * v + g * o;
+                *n -= f * *v + g * *o;
             }
             []
         });
@@ -40,7 +46,7 @@ pub(super) fn cycle(run: &mut Run, x: &mut [f64], r: &mut [f64], work: &mut [Vec
         run.m.apply(v_new, w_new);
         let square = dot(v_new, w_new);
         // Rounding may leave a tiny negative square when the space is exhausted.
-        let scale_of_square = f64::EPSILON * (size * size).max(delta * delta);
+        let scale_of_square = T::EPSILON * (size * size).max(delta * delta);
         if square.is_nan() || square < -scale_of_square || !delta.is_finite() {
             return failed(run, if delta.is_finite() { square } else { delta });
         }
@@ -48,7 +54,7 @@ pub(super) fn cycle(run: &mut Run, x: &mut [f64], r: &mut [f64], work: &mut [Vec
         size = size.max(delta.hypot(gamma_new));
         let a0 = c * delta - c_old * s * gamma;
         // |M^(-1/2) A r| relative to |A| |r|: where it vanishes x is a least-squares solution.
-        if a0.hypot(c * gamma_new) <= 1e-11 * size {
+        if a0.hypot(c * gamma_new) <= 1e-11 * T::COARSENESS * size {
             return End::Exhausted;
         }
         let a1 = a0.hypot(gamma_new);
@@ -56,14 +62,15 @@ pub(super) fn cycle(run: &mut Run, x: &mut [f64], r: &mut [f64], work: &mut [Vec
         let a3 = s_old * gamma;
         let (c_new, s_new) = (a0 / a1, gamma_new / a1);
         let step = c_new * eta;
-        let exhausted = gamma_new <= f64::EPSILON * size;
+        let exhausted = gamma_new <= T::EPSILON * size;
         eta *= -s_new;
         let along = if exhausted {
             0.0
         } else {
             c_new * eta / gamma_new
         };
-        let (s2, inverse) = (s_new * s_new, 1.0 / a1);
+        let [s2, inverse, along] = [s_new * s_new, 1.0 / a1, along].map(T::round);
+        let [a2, a3, step] = [a2, a3, step].map(T::round);
         let [rr] = over_chunks(
             [&mut *x, &mut *r, &mut *w_old],
             [&*z, &*w, &*v_new],
@@ -92,7 +99,7 @@ pub(super) fn cycle(run: &mut Run, x: &mut [f64], r: &mut [f64], work: &mut [Vec
     }
 }
 
-fn failed(run: &Run, square: f64) -> End {
+fn failed<T: Real>(run: &Run<T>, square: f64) -> End {
     let iteration = run.iterations + 1;
     End::Failed(if square.is_finite() {
         StopReason::PreconditionerNotPositive { iteration }

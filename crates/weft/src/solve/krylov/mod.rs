@@ -17,14 +17,15 @@ use super::error::{SolveError, check_finite, check_size};
 use super::operator::LinearOperator;
 use super::precondition::Preconditioner;
 use super::vector;
+use crate::Real;
 
 /// An iterative solver with its work vectors: solving again at the same size allocates nothing.
 #[derive(Debug)]
-pub struct Krylov {
+pub struct Krylov<T: Real = f64> {
     method: Method,
     options: KrylovOptions,
-    residual: Vec<f64>,
-    work: Vec<Vec<f64>>,
+    residual: Vec<T>,
+    work: Vec<Vec<T>>,
     small: Vec<f64>,
     convergence: Convergence,
 }
@@ -44,9 +45,9 @@ pub(crate) enum End {
 }
 
 /// What a cycle sees of the solve it belongs to.
-pub(crate) struct Run<'a> {
-    pub(crate) a: &'a dyn LinearOperator,
-    pub(crate) m: &'a dyn Preconditioner,
+pub(crate) struct Run<'a, T: Real> {
+    pub(crate) a: &'a dyn LinearOperator<T>,
+    pub(crate) m: &'a dyn Preconditioner<T>,
     pub(crate) target: f64,
     pub(crate) max_iterations: usize,
     pub(crate) restart: usize,
@@ -56,7 +57,7 @@ pub(crate) struct Run<'a> {
     pub(crate) history: &'a mut Vec<f64>,
 }
 
-impl Run<'_> {
+impl<T: Real> Run<'_, T> {
     /// Counts an iteration that left a residual of this norm; tells how to end, if at all.
     pub(crate) fn record(&mut self, residual: f64) -> Option<End> {
         self.iterations += 1;
@@ -82,12 +83,12 @@ impl Run<'_> {
     }
 }
 
-impl Krylov {
+impl<T: Real> Krylov<T> {
     /// A solver; work vectors are allocated by the first solve.
     ///
     /// # Errors
     /// If an option is outside its range.
-    pub fn new(method: Method, options: KrylovOptions) -> Result<Krylov, SolveError> {
+    pub fn new(method: Method, options: KrylovOptions) -> Result<Krylov<T>, SolveError> {
         options.check()?;
         Ok(Krylov {
             method,
@@ -123,10 +124,10 @@ impl Krylov {
     /// Other errors are about wrong sizes or numbers that aren't finite; `x` is then unchanged.
     pub fn solve(
         &mut self,
-        a: &dyn LinearOperator,
-        m: &dyn Preconditioner,
-        b: &[f64],
-        x: &mut [f64],
+        a: &dyn LinearOperator<T>,
+        m: &dyn Preconditioner<T>,
+        b: &[T],
+        x: &mut [T],
     ) -> Result<&Convergence, SolveError> {
         let n = a.rows();
         if a.cols() != n {
@@ -160,10 +161,10 @@ impl Krylov {
 
     fn solve_checked(
         &mut self,
-        a: &dyn LinearOperator,
-        m: &dyn Preconditioner,
-        b: &[f64],
-        x: &mut [f64],
+        a: &dyn LinearOperator<T>,
+        m: &dyn Preconditioner<T>,
+        b: &[T],
+        x: &mut [T],
     ) {
         let n = b.len();
         let max_iterations = self.options.max_iterations.unwrap_or(n.max(1000));
@@ -174,10 +175,10 @@ impl Krylov {
             Method::BiCgStab => (6, 0),
             Method::Gmres => (restart + 2, (restart + 3) * (restart + 1)),
         };
-        self.residual.resize(n, 0.0);
+        self.residual.resize(n, T::ZERO);
         self.work.resize_with(vectors, Vec::new);
         for vector in &mut self.work {
-            vector.resize(n, 0.0);
+            vector.resize(n, T::ZERO);
         }
         self.small.resize(scalars, 0.0);
         let history = &mut self.convergence.history;
@@ -189,7 +190,7 @@ impl Krylov {
         let (mut residual, reason);
         let mut iterations = 0;
         if rhs == 0.0 {
-            x.fill(0.0);
+            x.fill(T::ZERO);
             residual = 0.0;
             history.push(0.0);
             reason = StopReason::ZeroRhs;
