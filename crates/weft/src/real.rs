@@ -9,8 +9,8 @@ use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 /// [`Krylov`](crate::solve::Krylov) solve are stored in.
 ///
 /// Geometry, forms and fields are evaluated in `f64`; an assembly rounds its sums once when the matrix is
-/// of `f32`. Factors, tolerances, inner products and norms are `f64` in either precision. A matrix of one
-/// precision and a vector of the other don't compile:
+/// of `f32`. Tolerances, inner products and norms are `f64` in either precision; factors are given in `f64`
+/// and rounded before they multiply. A matrix of one precision and a vector of the other don't compile:
 ///
 /// ```compile_fail,E0308
 /// # use weft::sparse::BlockMatrix;

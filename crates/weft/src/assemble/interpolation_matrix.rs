@@ -1,6 +1,6 @@
 //! Interpolation as a sparse matrix.
 
-use super::error::AssembleError;
+use super::error::{AssembleError, check_made};
 use super::functions::Functions;
 use super::integral::Rule;
 use super::interpolation::{Reduction, Source, check_target, sources};
@@ -231,14 +231,9 @@ impl InterpolationMatrix {
             let mut columns: Vec<u32> = Vec::new();
             for place in rows.of(row) {
                 for f in &functions {
-                    if let Some((nodes, _)) = f.at(place.element as usize, place.point as usize) {
-                        let all = nodes.iter().flat_map(|&n| trial.expansion(n));
-                        columns.extend(all.map(|(node, _)| node));
-                    }
+                    f.collect_nodes(place.element as usize, place.point as usize, &mut columns);
                 }
             }
-            columns.sort_unstable();
-            columns.dedup();
             columns
         };
         let pattern = pattern_of(rows.node_count(), trial.node_count(), columns)?;
@@ -281,10 +276,11 @@ impl InterpolationMatrix {
 
     /// A zero matrix to assemble into. All matrices of a plan share its pattern.
     pub fn matrix(&self) -> BlockMatrix {
-        BlockMatrix::zeros(
-            self.pattern.clone(),
-            [self.terms.len(), self.trial.components()],
-        )
+        BlockMatrix::zeros(self.pattern.clone(), self.block())
+    }
+
+    fn block(&self) -> [usize; 2] {
+        [self.terms.len(), self.trial.components()]
     }
 
     /// A matrix with the present values.
@@ -304,13 +300,7 @@ impl InterpolationMatrix {
     /// For a matrix that this plan did not make; if the mesh was rebuilt; if cells moved and points
     /// are [located](Self::across) in other ones.
     pub fn assemble(&mut self, matrix: &mut BlockMatrix) -> Result<(), AssembleError> {
-        if !Arc::ptr_eq(matrix.pattern(), &self.pattern) {
-            return Err(AssembleError::Target {
-                what: "a matrix that this plan did not make",
-                got: matrix.values().len(),
-                expected: self.matrix().values().len(),
-            });
-        }
+        check_made(matrix, &self.pattern, self.block())?;
         self.samples.evaluate()?;
         if let Some((values, _)) = &mut self.choice {
             values.evaluate()?;
@@ -330,15 +320,8 @@ impl InterpolationMatrix {
     }
 
     fn fill_row(&self, places: &[Place], columns: &[u32], values: &mut [f64]) {
-        let (height, width) = (self.terms.len(), self.trial.components());
-        let at = |place: &Place| {
-            self.samples
-                .at(place.element as usize, place.point as usize)
-        };
-        let total: f64 = match self.reduction {
-            Reduction::WeightedAverage => places.iter().map(|p| at(p).1).sum(),
-            _ => 1.0,
-        };
+        let [height, width] = self.block();
+        let total = self.reduction.total(places, &self.samples);
         if total == 0.0 {
             return;
         }
@@ -348,23 +331,16 @@ impl InterpolationMatrix {
                 None => places,
             };
             for place in used {
-                let (coefficients, weight) = at(place);
+                let (coefficients, weight) = self.samples.at_place(place);
                 let share = self.reduction.factor(places.len(), weight) / total;
                 for term in terms {
                     let functions = &self.functions[term.functions];
                     let here = functions.at(place.element as usize, place.point as usize);
-                    let Some((nodes, table)) = here else { continue };
+                    let Some(here) = here else { continue };
                     let scale = factor * share * coefficients[term.coefficient];
-                    let (step, axis) = term.axis;
-                    for (&node, slots) in nodes.iter().zip(table.chunks_exact(step)) {
-                        for (node, part) in self.trial.expansion(node) {
-                            // All nodes are in the pattern.
-                            if let Ok(k) = columns.binary_search(&node) {
-                                values[(k * height + c) * width + term.dof] +=
-                                    scale * part * slots[axis];
-                            }
-                        }
-                    }
+                    functions.each_column(here, term.axis, columns, |k, part, slot| {
+                        values[(k * height + c) * width + term.dof] += scale * part * slot;
+                    });
                 }
             }
         }
@@ -372,20 +348,14 @@ impl InterpolationMatrix {
 
     /// The one place that decides component `c`, if one does.
     fn chosen(&self, places: &[Place], c: usize) -> Option<usize> {
-        if self.reduction == Reduction::First {
-            return Some(0);
-        }
-        let (samples, sources) = self.choice.as_ref()?;
+        // Only maxima and minima ask, and they have values to choose by.
         let value = |k: usize| {
-            let place = places[k];
-            let (all, _) = samples.at(place.element as usize, place.point as usize);
-            sources[c].0.map_or(0.0, |s| all[s])
+            self.choice.as_ref().map_or(0.0, |(samples, sources)| {
+                let (all, _) = samples.at_place(&places[k]);
+                sources[c].0.map_or(0.0, |s| all[s])
+            })
         };
-        let better = |best, k| match self.reduction.prefers(value(k), value(best)) {
-            true => k,
-            false => best,
-        };
-        Some((1..places.len()).fold(0, better))
+        self.reduction.chosen(places.len(), value)
     }
 }
 
@@ -406,13 +376,19 @@ fn dof_sources(space: &Space) -> Vec<(usize, f64)> {
     all.map(|dof| space.value().component_of(dof)).collect()
 }
 
-/// A pattern from the sorted columns of each row.
+/// A pattern from the columns of each row, in any order and as often as they come.
 pub(super) fn pattern_of(
     rows: usize,
     cols: usize,
     columns: impl Fn(usize) -> Vec<u32> + Send + Sync,
 ) -> Result<Pattern, AssembleError> {
-    let all: Vec<Vec<u32>> = (0..rows).into_par_iter().map(columns).collect();
+    let sorted = |row| {
+        let mut columns = columns(row);
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    };
+    let all: Vec<Vec<u32>> = (0..rows).into_par_iter().map(sorted).collect();
     let mut offsets = vec![0; rows + 1];
     for (row, columns) in all.iter().enumerate() {
         offsets[row + 1] = offsets[row] + columns.len();

@@ -9,7 +9,7 @@ mod cross;
 pub use cross::CrossField;
 
 use crate::form::Expr;
-use crate::geometry::Frame;
+use crate::geometry::{Frame, VectorPush};
 use crate::space::{Space, SpaceError, VectorBasis};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -153,12 +153,10 @@ impl Field {
             return Ok(self.evaluate_vector(basis, cell, xi, &frame));
         }
         let table = space.element().tabulate(&[xi]);
-        let kind = space.value();
         let len = space.shape().len();
         let dim = geometry.space_dim();
         let values = self.values();
         let nodes = space.cell_nodes(cell);
-        let per_node = space.components();
         let mut out = PointValue {
             value: vec![0.0; len],
             gradient: vec![[0.0; 3]; len],
@@ -166,12 +164,7 @@ impl Field {
         for (i, &node) in nodes.iter().enumerate() {
             let gradient = frame.push_gradient(table.gradients[i]);
             for c in 0..len {
-                let (dof, factor) = kind.dof_of(c);
-                let u: f64 = space
-                    .expansion(node)
-                    .map(|(n, weight)| weight * values[n as usize * per_node + dof])
-                    .sum::<f64>()
-                    * factor;
+                let u = component_at(space, &values, node, c);
                 out.value[c] += u * table.values[i];
                 for d in 0..dim {
                     out.gradient[c][d] += u * gradient[d];
@@ -205,28 +198,21 @@ impl Field {
                 }
             }
         }
-        let push = frame.push(element.piola(), dim);
-        let second = crate::geometry::second_at(&**space.geometry(), cell, xi);
-        let bend = frame.push_derivatives(element.piola(), dim, &second);
-        let mut out = PointValue {
-            value: vec![0.0; dim],
-            gradient: vec![[0.0; 3]; dim],
-        };
-        for c in 0..dim {
-            for a in 0..dim {
-                out.value[c] += push[c][a] * value[a];
-            }
-            for b in 0..dim {
-                let along: f64 = (0..dim)
-                    .map(|a| push[c][a] * derivative[a][b] + bend[b][c][a] * value[a])
-                    .sum();
-                for d in 0..dim {
-                    out.gradient[c][d] += along * frame.inverse[b][d];
-                }
-            }
+        let push = VectorPush::new(&**space.geometry(), cell, xi, frame, element.piola());
+        let (value, gradient) = push.apply(&value, &derivative);
+        PointValue {
+            value: value[..dim].to_vec(),
+            gradient: gradient[..dim].to_vec(),
         }
-        out
     }
+}
+
+/// Value component `c` at a node, which may hang, from the degrees of freedom.
+fn component_at(space: &Space, values: &[f64], node: u32, c: usize) -> f64 {
+    let (dof, factor) = space.value().dof_of(c);
+    let per_node = space.components();
+    let part = |(n, weight): (u32, f64)| weight * values[n as usize * per_node + dof];
+    factor * space.expansion(node).map(part).sum::<f64>()
 }
 
 /// Value and gradient of a field at a point.

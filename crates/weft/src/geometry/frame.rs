@@ -106,11 +106,56 @@ impl Frame {
     }
 }
 
+/// What takes a vector function from the reference cell to a point of a cell, with its gradient.
+pub(crate) struct VectorPush {
+    push: [[f64; 3]; 3],
+    bend: [[[f64; 3]; 3]; 3],
+    inverse: [[f64; 3]; 3],
+    dim: usize,
+}
+
+impl VectorPush {
+    /// By the map of `cell` at `xi`, whose frame is given.
+    pub fn new(
+        geometry: &dyn Geometry,
+        cell: usize,
+        xi: [f64; 3],
+        frame: &Frame,
+        piola: Piola,
+    ) -> VectorPush {
+        let dim = geometry.space_dim();
+        VectorPush {
+            push: frame.push(piola, dim),
+            bend: frame.push_derivatives(piola, dim, &second_at(geometry, cell, xi)),
+            inverse: frame.inverse,
+            dim,
+        }
+    }
+
+    /// Value and gradient, `[component][axis]`, from a value and its reference derivatives.
+    pub fn apply(&self, value: &[f64; 3], derivative: &[[f64; 3]; 3]) -> ([f64; 3], [[f64; 3]; 3]) {
+        let (push, bend, dim) = (&self.push, &self.bend, self.dim);
+        let (mut pushed, mut gradient) = ([0.0; 3], [[0.0; 3]; 3]);
+        for c in 0..dim {
+            pushed[c] = (0..dim).map(|a| push[c][a] * value[a]).sum();
+            for b in 0..dim {
+                let along: f64 = (0..dim)
+                    .map(|a| push[c][a] * derivative[a][b] + bend[b][c][a] * value[a])
+                    .sum();
+                for d in 0..dim {
+                    gradient[c][d] += along * self.inverse[b][d];
+                }
+            }
+        }
+        (pushed, gradient)
+    }
+}
+
 /// Second derivatives of a map, `[d][a][b]` = ∂²x_d / ∂ξ_a ∂ξ_b.
 pub(crate) type Second = [[[f64; 3]; 3]; 3];
 
 /// Second derivatives of the map of cell `cell` at reference coordinates `xi`.
-pub(crate) fn second_at(geometry: &dyn Geometry, cell: usize, xi: [f64; 3]) -> Second {
+fn second_at(geometry: &dyn Geometry, cell: usize, xi: [f64; 3]) -> Second {
     let map = geometry.map();
     let basis = map_element(geometry.cell_kind(), map.degree);
     let n = basis.node_count();
