@@ -41,9 +41,10 @@ impl Constraints {
         let mut constraints = Constraints::empty(p.pattern().rows(), b);
         let mut sum = vec![0.0; b * b];
         let trace = |m: &[f64]| (0..b).map(|i| m[i * b + i]).sum::<f64>();
+        let size = |m: &[f64]| (0..b).map(|i| m[i * b + i].abs()).sum::<f64>();
         let rounding = ROUNDING * p.max_abs();
         for node in 0..constraints.node_count() {
-            let diagonal = p.get(node, node).map_or(0.0, trace);
+            let diagonal = p.get(node, node).map_or(0.0, size);
             if diagonal <= rounding {
                 continue;
             }
@@ -112,7 +113,7 @@ impl Constraints {
     }
 
     /// b ← b − A g for a block A whose columns are these nodes, such as the divergence of a velocity that is
-    /// prescribed here. To be done before [`eliminate_columns`](Self::eliminate_columns).
+    /// prescribed here. To be done before [`eliminate_columns`](Self::eliminate_columns). Allocates a vector of targets.
     ///
     /// # Errors
     /// If the matrix or vector doesn't fit.

@@ -146,6 +146,8 @@ pub enum StopReason {
         /// The iteration.
         iteration: usize,
     },
+    /// The residual is below 1e-140 (1e-28 in `f32`): its square, or its entries, may underflow.
+    Underflow,
     /// NaN or infinity came up: in the matrix, the preconditioner, or by overflow.
     NonFinite {
         /// The iteration.
@@ -208,6 +210,10 @@ impl fmt::Display for StopReason {
                 f,
                 "the residual no longer falls (iteration {iteration}): the matrix is singular, or \
                  the tolerance beyond rounding"
+            ),
+            StopReason::Underflow => write!(
+                f,
+                "the residual is too small a number to go on with; multiply the system by a large one"
             ),
             StopReason::NonFinite { iteration } => write!(
                 f,
