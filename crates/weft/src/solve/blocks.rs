@@ -206,8 +206,8 @@ impl<'a, T: Real> BlockSystem<'a, T> {
 
     /// The constants that the system and its transpose map to zero: of each block and each component of
     /// its nodes the vector of ones, such as the pressure of an enclosed flow. An entry of the image counts as
-    /// zero if it is below 100 ε of what the absolute values of its row give, or if these are rounding themselves:
-    /// below 8 ε of what a column that the row meets gives. Blocks that meet an operator are not looked at.
+    /// zero if it is below 1e-12 (1.2e-5 in `f32`) of what the absolute values of its row give, or if these are rounding
+    /// themselves: below 8 ε of what a column that the row meets gives. Blocks that meet an operator are not looked at.
     pub fn constants(&self) -> Nullspace {
         let mut null = Nullspace {
             size: self.size(),
@@ -288,9 +288,10 @@ fn maps_to_zero<T: Real>(block: Block<T>, component: usize, components: usize) -
         }
     });
     // NaN isn't zero.
+    let rounding = f64::max(1e-12, 100.0 * T::EPSILON);
     (0..rows).all(|row| {
         let (sum, size): (f64, f64) = (sums[row], sizes[row]);
-        sum.abs() <= 100.0 * T::EPSILON * size || size <= 8.0 * T::EPSILON * largest[row]
+        sum.abs() <= rounding * size || size <= 8.0 * T::EPSILON * largest[row]
     })
 }
 
