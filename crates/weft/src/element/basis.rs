@@ -116,6 +116,18 @@ pub(super) fn product_hessian(x: [f64; 3], y: [f64; 3], z: [f64; 3]) -> Hessian 
     ]
 }
 
+/// Second derivatives of all products of a function of each axis, the last axis fastest.
+pub(super) fn product_hessians(axes: [&[[f64; 3]]; 3], hessians: &mut [Hessian]) {
+    let mut all = hessians.iter_mut();
+    for x in axes[0] {
+        for y in axes[1] {
+            for (z, out) in axes[2].iter().zip(&mut all) {
+                *out = product_hessian(*x, *y, *z);
+            }
+        }
+    }
+}
+
 /// Second derivatives on a segment, quad or hex (`dim` 1 to 3).
 pub(super) fn tensor_hessians(
     line: &LineBasis,
@@ -123,24 +135,12 @@ pub(super) fn tensor_hessians(
     point: [f64; 3],
     hessians: &mut [Hessian],
 ) {
-    let constant = {
-        let mut only = [[0.0; 3]; N];
-        only[0] = [1.0, 0.0, 0.0];
-        only
-    };
-    let axis = |d: usize| match d < dim {
-        true => (line.evaluate_second(point[d]), line.len()),
-        false => (constant, 1),
-    };
-    let [(x, nx), (y, ny), (z, nz)] = [axis(0), axis(1), axis(2)];
-    let mut all = hessians.iter_mut();
-    for x in &x[..nx] {
-        for y in &y[..ny] {
-            for (z, out) in z[..nz].iter().zip(&mut all) {
-                *out = product_hessian(*x, *y, *z);
-            }
-        }
+    let mut axes = [[[1.0, 0.0, 0.0]; N]; 3];
+    for (axis, &x) in axes.iter_mut().zip(&point).take(dim) {
+        *axis = line.evaluate_second(x);
     }
+    let count = |d: usize| if d < dim { line.len() } else { 1 };
+    product_hessians([0, 1, 2].map(|d| &axes[d][..count(d)]), hessians);
 }
 
 /// Values and gradients on a segment, quad or hex (`dim` 1 to 3).

@@ -118,9 +118,7 @@ impl LegendreBasis {
             }
         }
     }
-}
 
-impl LegendreBasis {
     pub(super) fn hessians(&self, x: [f64; 3], hessians: &mut [Hessian]) {
         let p = x.map(|x| legendre(self.degree, x));
         let n = self.modes.len();

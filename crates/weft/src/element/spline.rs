@@ -6,7 +6,7 @@
 //! middles of cells.
 
 use super::CellKind;
-use super::basis::{Hessian, product_hessian};
+use super::basis::{Hessian, product_hessians};
 use super::entities::{Entities, Entity};
 
 /// Highest degree of splines.
@@ -93,14 +93,7 @@ impl Spline {
 
     pub(super) fn hessians(&self, x: [f64; 3], hessians: &mut [Hessian]) {
         let axes = self.axes(x);
-        let mut all = hessians.iter_mut();
-        for x in &axes[0][..self.count(0)] {
-            for y in &axes[1][..self.count(1)] {
-                for (z, out) in axes[2][..self.count(2)].iter().zip(&mut all) {
-                    *out = product_hessian(*x, *y, *z);
-                }
-            }
-        }
+        product_hessians([0, 1, 2].map(|d| &axes[d][..self.count(d)]), hessians);
     }
 
     pub(super) fn evaluate(&self, x: [f64; 3], values: &mut [f64], gradients: &mut [[f64; 3]]) {

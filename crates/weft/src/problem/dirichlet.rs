@@ -265,9 +265,9 @@ impl Dirichlet {
         constraints: &mut Constraints,
     ) -> Result<(), ProblemError> {
         let dofs = crate::assemble::interpolate_values(&self.value, &self.space)?;
-        constraints.expect(&dofs);
-        for &node in nodes {
-            let value = dofs[node as usize];
+        let values: Vec<f64> = nodes.iter().map(|&node| dofs[node as usize]).collect();
+        constraints.expect(&values);
+        for (&node, value) in nodes.iter().zip(values) {
             if !value.is_finite() {
                 return Err(ProblemError::Mismatch(format!(
                     "the moment of the prescribed value `{}` is {value} at node {node}",

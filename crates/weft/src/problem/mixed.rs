@@ -6,7 +6,7 @@
 //! enclosed flow, are found and taken out: see [`MixedReport::free`].
 
 use super::linear::constraints;
-use super::newton::{NewtonSystem, add_terms, newton};
+use super::newton::{NewtonSystem, add_terms, newton, step_back};
 use super::{Dirichlet, NewtonOptions, ProblemError};
 use crate::assemble::{MatrixPlan, VectorPlan};
 use crate::field::Field;
@@ -58,7 +58,8 @@ impl MixedProblem {
     /// its space.
     ///
     /// # Errors
-    /// If an option is out of its range, the numbers differ, a residual is tested with another space, or a condition belongs to none.
+    /// If an option is out of its range, the numbers differ, a residual is tested with another space, or a
+    /// condition belongs to none.
     pub fn new(
         residuals: &[Form],
         unknowns: &[Field],
@@ -172,12 +173,7 @@ impl MixedProblem {
     /// If `linear` fails, or Newton's method doesn't reach its tolerance.
     pub fn solve_with(
         &mut self,
-        mut linear: impl FnMut(
-            &BlockSystem,
-            &Nullspace,
-            &[f64],
-            &mut [f64],
-        ) -> Result<usize, SolveError>,
+        linear: impl FnMut(&BlockSystem, &Nullspace, &[f64], &mut [f64]) -> Result<usize, SolveError>,
     ) -> Result<MixedReport, ProblemError> {
         let n = self.unknowns.len();
         let constraints = (0..n)
@@ -198,7 +194,7 @@ impl MixedProblem {
             problem: self,
             constraints: &constraints,
             null,
-            linear: &mut linear,
+            linear,
             assembled: true,
             imbalance: None,
         };
@@ -253,7 +249,7 @@ struct Run<'a, F> {
     problem: &'a mut MixedProblem,
     constraints: &'a [Constraints],
     null: Nullspace,
-    linear: &'a mut F,
+    linear: F,
     /// Whether the Jacobian is that of the unknowns already.
     assembled: bool,
     /// Of the first residual.
@@ -317,10 +313,8 @@ where
     fn go(&mut self, length: f64) {
         let p = &mut *self.problem;
         for (i, unknown) in p.unknowns.iter().enumerate() {
-            let first = p.starts[i];
-            for (k, value) in unknown.values_mut().iter_mut().enumerate() {
-                *value = p.start[first + k] - length * p.step[first + k];
-            }
+            let part = p.starts[i]..p.starts[i + 1];
+            step_back(unknown, &p.start[part.clone()], &p.step[part], length);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Newton's method with line search, for problems of one unknown and of several.
 
 use super::ProblemError;
-use crate::solve::SolveError;
+use crate::field::Field;
+use crate::solve::{SolveError, check_tolerance};
 use crate::sparse::BlockMatrix;
 
 /// When Newton's method stops.
@@ -31,14 +32,7 @@ impl Default for NewtonOptions {
 impl NewtonOptions {
     pub(super) fn check(&self) -> Result<(), SolveError> {
         for (name, value) in [("tolerance", self.tolerance), ("absolute", self.absolute)] {
-            if !(value.is_finite() && value >= 0.0) {
-                let accepted = "it must be finite and not negative";
-                return Err(SolveError::Option {
-                    name,
-                    value,
-                    accepted,
-                });
-            }
+            check_tolerance(name, value)?;
         }
         Ok(())
     }
@@ -129,6 +123,14 @@ pub(super) fn newton(
         report.history.push(norm);
     }
     Ok(report)
+}
+
+/// Sets `unknown` to `start` less `length` times `step`.
+pub(super) fn step_back(unknown: &Field, start: &[f64], step: &[f64], length: f64) {
+    let mut values = unknown.values_mut();
+    for (value, (start, step)) in values.iter_mut().zip(start.iter().zip(step)) {
+        *value = start - length * step;
+    }
 }
 
 /// `sums` += |A| |x|.

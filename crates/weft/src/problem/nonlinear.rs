@@ -3,7 +3,7 @@
 //! The Jacobian is the exact Gateaux derivative of the residual, made by [`Form::deriv`].
 
 use super::linear::{check_conditions, check_regular, constraints, square_space};
-use super::newton::{NewtonOptions, NewtonReport, NewtonSystem, add_terms, newton};
+use super::newton::{NewtonOptions, NewtonReport, NewtonSystem, add_terms, newton, step_back};
 use super::solver::System;
 use super::{Dirichlet, ProblemError, Solver};
 use crate::assemble::{MatrixPlan, VectorPlan};
@@ -148,8 +148,6 @@ impl NewtonSystem for Run<'_> {
 
     fn go(&mut self, length: f64) {
         let p = &mut *self.problem;
-        for (k, value) in p.unknown.values_mut().iter_mut().enumerate() {
-            *value = p.start[k] - length * p.step[k];
-        }
+        step_back(&p.unknown, &p.start, &p.step, length);
     }
 }

@@ -287,8 +287,8 @@ fn maps_to_zero<T: Real>(block: Block<T>, component: usize, components: usize) -
             largest[row] = f64::max(largest[row], columns[column]);
         }
     });
-    // NaN isn't zero.
     let rounding = f64::max(1e-12, 100.0 * T::EPSILON);
+    // NaN isn't zero.
     (0..rows).all(|row| {
         let (sum, size): (f64, f64) = (sums[row], sizes[row]);
         sum.abs() <= rounding * size || size <= 8.0 * T::EPSILON * largest[row]

@@ -8,8 +8,8 @@ use crate::Real;
 use crate::solve::SolveError;
 use crate::sparse::{BlockMatrix, Pattern};
 
-/// Relative size of a negative eigenvalue that is more than rounding.
-const NEGATIVE: f64 = 1e-6;
+/// Part of the trace of a node's diagonal block up to which the sum of its row counts as none.
+const NO_WEIGHT: f64 = 1e-6;
 /// Diagonal entries up to this part of the largest are squares of rounding errors: shape functions that vanish
 /// on the boundary.
 const ROUNDING: f64 = 1e-24;
@@ -53,12 +53,7 @@ impl Constraints {
             for block in values.chunks_exact((b * b).max(1)) {
                 sum.iter_mut().zip(block).for_each(|(s, v)| *s += v);
             }
-            let lowest = crate::solve::SymmetricEigen::new(b, &sum)
-                .values()
-                .first()
-                .map_or(0.0, |v| *v);
-            let whole = trace(&sum);
-            if lowest < -NEGATIVE * whole.abs() || whole < NEGATIVE * diagonal {
+            if trace(&sum) < NO_WEIGHT * diagonal {
                 let reason =
                     "the form gives it no positive weight; assemble it with points at the \
                               nodes only, or prescribe the node itself"

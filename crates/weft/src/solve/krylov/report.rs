@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::solve::SolveError;
+use crate::solve::{SolveError, check_tolerance};
 
 /// Iterative methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,14 +61,7 @@ impl Default for KrylovOptions {
 impl KrylovOptions {
     pub(crate) fn check(&self) -> Result<(), SolveError> {
         for (name, value) in [("tolerance", self.tolerance), ("absolute", self.absolute)] {
-            if !value.is_finite() || value < 0.0 {
-                let accepted = "it must be finite and not negative";
-                return Err(SolveError::Option {
-                    name,
-                    value,
-                    accepted,
-                });
-            }
+            check_tolerance(name, value)?;
         }
         if !(1..=MAX_RESTART).contains(&self.restart) {
             let accepted = "it must be between 1 and 10000";
