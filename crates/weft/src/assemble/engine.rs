@@ -3,6 +3,7 @@
 use super::domain::Block;
 use super::frame::{jacobians, side_frames};
 use super::integral::{FieldUse, IntegralPlan};
+use super::kernel::Bend;
 use super::lanes::{LANES, Lane, load, splat};
 use super::local::{contract, scatter};
 use super::quantity;
@@ -11,6 +12,7 @@ use super::tables::{Basis, ParticleTile, RuleTile, Run, Table, Tile, for_table, 
 use super::tape;
 use super::vector::{gather_orientations, orient, orient_local, second_derivatives, vector_field};
 use crate::form::lower::Input;
+use crate::form::lower::scalar_slot::{COUNT, PAIRS, SECOND};
 use crate::memory::Pool;
 use crate::particle::ParticleSamples;
 use fearless_simd::{Level, Simd, dispatch, prelude::*};
@@ -188,13 +190,12 @@ fn evaluate<S: Simd>(
         let cells = block.cells(side);
         gather_coords(plan, cells, snapshot, scratch.coords);
         let jacobian_points = if snapshot.stride == 0 { 1 } else { count };
+        let table = tile.table(side, Basis::Map);
         let seconds = plan.seconds(snapshot, count, side);
         if !seconds.is_empty() {
-            let table = tile.second(side);
             let out = &mut scratch.second[seconds];
-            second_derivatives(simd, gd, table, scratch.coords, out);
+            for_table!(table, t => second_derivatives(simd, gd, t, scratch.coords, out));
         }
-        let table = tile.table(side, Basis::Map);
         let inverse = &mut scratch.inverse[side * half..(side + 1) * half];
         macro_rules! run {
             ($gd:literal, $td:literal) => {
@@ -394,7 +395,8 @@ fn fill_fields<S: Simd>(
             }
             continue;
         }
-        for_table!(tile.table(part.side, basis), t => field_values(
+        let table = tile.table(part.side, basis);
+        for_table!(table, t => field_values(
             simd,
             part,
             t,
@@ -405,6 +407,30 @@ fn fill_fields<S: Simd>(
             scratch.dofs,
             scratch.registers,
         ));
+        if part.registers[SECOND..].iter().all(Option::is_none) {
+            continue;
+        }
+        let second = &scratch.second[plan.seconds(snapshot, count, part.side)];
+        macro_rules! run {
+            ($d:literal) => {
+                for_table!(table, t => field_seconds::<S, _, $d>(
+                    simd,
+                    part,
+                    t,
+                    count,
+                    snapshot.stride,
+                    inverse,
+                    second,
+                    scratch.dofs,
+                    scratch.registers,
+                ))
+            };
+        }
+        match gd {
+            3 => run!(3),
+            2 => run!(2),
+            _ => run!(1),
+        }
     }
 }
 
@@ -441,7 +467,7 @@ fn field_values<S: Simd, T: Table>(
     dofs: &[Lane],
     registers: &mut [Lane],
 ) {
-    let derivatives = part.registers[1..4].iter().any(Option::is_some);
+    let derivatives = part.registers[1..SECOND].iter().any(Option::is_some);
     for q in 0..count {
         let from = q * table.nodes();
         if let Some(register) = part.registers[0] {
@@ -473,6 +499,45 @@ fn field_values<S: Simd, T: Table>(
                 sum = load(simd, &inv[k * gd + d]).mul_add(reference[k], sum);
             }
             registers[register as usize * count + q] = sum.into();
+        }
+    }
+}
+
+/// Second derivatives of one component of a field with the degrees of freedom `dofs`.
+#[inline(always)]
+fn field_seconds<S: Simd, T: Table, const D: usize>(
+    simd: S,
+    part: &FieldUse,
+    table: T,
+    count: usize,
+    stride: usize,
+    inverse: &[Lane],
+    second: &[Lane],
+    dofs: &[Lane],
+    registers: &mut [Lane],
+) {
+    for q in 0..count {
+        let mut gradient = [splat(simd, 0.0); D];
+        let mut hessian = [splat(simd, 0.0); PAIRS.len()];
+        for i in 0..table.nodes() {
+            let at = q * table.nodes() + i;
+            let u = load(simd, &dofs[i]);
+            for k in 0..D {
+                gradient[k] = u.mul_add(table.gradient(simd, at, k), gradient[k]);
+            }
+            for (pair, sum) in hessian.iter_mut().enumerate() {
+                if PAIRS[pair][1] < D {
+                    *sum = u.mul_add(table.second(simd, at, pair), *sum);
+                }
+            }
+        }
+        let bend = Bend::<S, D>::new(simd, &inverse[q * stride * D * D..], second, q);
+        for slot in SECOND..COUNT {
+            if let Some(register) = part.registers[slot] {
+                let out = &mut registers[register as usize * count + q];
+                let slot = &[slot as u8];
+                bend.apply(simd, &gradient, &hessian, slot, std::slice::from_mut(out));
+            }
         }
     }
 }

@@ -3,8 +3,9 @@
 
 use super::error::AssembleError;
 use super::samples::{Samples, domain};
+use crate::form::lower::scalar_slot::{PAIRS, SECOND};
 use crate::form::lower::vector_slot;
-use crate::geometry::{Frame, GeometryMap, Locator, VectorPush, frames_anywhere};
+use crate::geometry::{Frame, GeometryMap, Locator, VectorPush, frames_anywhere, second_at};
 use crate::space::{Space, VectorBasis};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -277,12 +278,27 @@ fn slots_at(
     let n = element.node_count();
     let (mut values, mut gradients) = (vec![0.0; n], vec![[0.0; 3]; n]);
     element.evaluate(xi, &mut values, &mut gradients);
+    let second = wanted.iter().any(|&slot| usize::from(slot) >= SECOND);
+    let mut hessians = vec![[[0.0; 3]; 3]; if second { n } else { 0 }];
+    let mut bend = None;
+    if second {
+        element.hessians(xi, &mut hessians);
+        bend = Some(second_at(&**space.geometry(), cell, xi));
+    }
     for (i, out) in out.chunks_exact_mut(wanted.len().max(1)).enumerate() {
         let gradient = frame.push_gradient(gradients[i]);
+        let hessian = bend
+            .as_ref()
+            .map(|bend| frame.push_hessian(&gradient, &hessians[i], bend));
         for (out, &slot) in out.iter_mut().zip(wanted) {
-            *out = match slot {
-                0 => values[i],
-                d => gradient[d as usize - 1],
+            let slot = usize::from(slot);
+            *out = match (slot, &hessian) {
+                (0, _) => values[i],
+                (d, Some(hessian)) if d >= SECOND => {
+                    let [a, b] = PAIRS[d - SECOND];
+                    hessian[a][b]
+                }
+                (d, _) => gradient[d - 1],
             };
         }
     }

@@ -3,13 +3,16 @@
 use super::domain::{self, Block};
 use super::engine::Snapshot;
 use super::error::AssembleError;
+use super::kernel::MOST_AXES;
 use super::lanes::LANES;
 use super::scatter::{self, Colours};
 use super::tables::Basis;
 use crate::element::{
     Element, Lagrange, Piola, Quadrature, Tabulation, VectorElement, VectorTabulation,
 };
-use crate::form::lower::{Coefficient, Input, Operand, Program, Slot, lower, vector_slot};
+use crate::form::lower::{
+    Coefficient, Input, Operand, Program, Slot, lower, scalar_slot, vector_slot,
+};
 pub(super) use crate::form::measure_degree;
 use crate::form::{DomainKind, FormError, Integral, Measure, Quantity, SideOf};
 use crate::geometry::{Geometry, MapClass, Topology, map_element};
@@ -52,7 +55,7 @@ pub(crate) struct FieldUse {
     pub field: usize,
     pub side: usize,
     pub dof: usize,
-    /// By derivative: value, then along each axis; of vectors as in [`vector_slot`].
+    /// By slot, as in [`scalar_slot`] or [`vector_slot`].
     pub registers: [Option<u32>; vector_slot::COUNT],
 }
 
@@ -72,7 +75,7 @@ pub(crate) struct MatrixPart {
     /// Coefficient and trial axis.
     pub entries: Vec<(u32, u32)>,
     pub symmetric: bool,
-    /// Whether the test functions are vectors.
+    /// Whether test slots are summed like further points: many of them, or those of vectors.
     pub folded: bool,
     /// Block positions in the matrix: `[block][i * trial nodes + j][lane]`.
     pub positions: Vec<u32>,
@@ -89,9 +92,9 @@ pub(crate) struct VectorPart {
     pub side: usize,
     pub axes: Vec<u8>,
     pub components: usize,
-    /// By (component, axis).
+    /// By (component, axis), or if `folded` by (axis, component).
     pub coefficients: Vec<Option<Operand>>,
-    /// Whether the test functions are vectors.
+    /// As in [`MatrixPart`].
     pub folded: bool,
 }
 
@@ -136,7 +139,8 @@ pub(crate) struct IntegralPlan {
     pub same_functions: bool,
     /// Whether a function is a vector, so that local results or fields are turned.
     pub turns: bool,
-    /// Whether a full gradient of a vector-valued function occurs.
+    /// Whether second derivatives of the map are needed: for those of functions, and for full
+    /// gradients of vector-valued functions.
     pub needs_second: bool,
     /// If the integral is over particles.
     pub particles: Option<ParticlePlan>,
@@ -154,6 +158,8 @@ pub(crate) struct ParticlePlan {
     /// Whether values at particles are multiplied by their weights.
     pub weighted: bool,
     pub dim: usize,
+    /// Whether second derivatives are needed.
+    pub second: bool,
     /// Different elements, and their functions at the centre of a cell.
     pub elements: Vec<Element>,
     pub centres: Vec<Tabulation>,
@@ -170,6 +176,7 @@ impl ParticlePlan {
         program: &Program,
         map_basis: Lagrange,
         weighted: bool,
+        second: bool,
     ) -> ParticlePlan {
         let kind = map_basis.kind();
         let mut elements = vec![Element::from(map_basis)];
@@ -184,10 +191,14 @@ impl ParticlePlan {
         let test = program.test.as_ref().map(&mut number);
         let trial = program.trial.as_ref().map(&mut number);
         let fields = program.fields.iter().map(|f| number(f.space())).collect();
-        let centre = |e: &Element| e.tabulate(&[kind.center()]);
+        let centre = |e: &Element| match second {
+            true => e.tabulate_second(&[kind.center()]),
+            false => e.tabulate(&[kind.center()]),
+        };
         ParticlePlan {
             quadrature: quadrature.clone(),
             weighted,
+            second,
             dim: kind.dim(),
             centres: elements.iter().map(centre).collect(),
             elements,
@@ -198,18 +209,29 @@ impl ParticlePlan {
         }
     }
 
-    /// Lanes of the values and of the gradients of an element, in tables for `points` points.
+    /// Lanes of the values, gradients and second derivatives of an element, in tables for `points`
+    /// points.
     #[inline(always)]
-    pub fn ranges(&self, element: usize, points: usize) -> (Range<usize>, Range<usize>) {
-        let lanes = |e: &Element| e.node_count() * points * (1 + self.dim);
-        let start: usize = self.elements[..element].iter().map(lanes).sum();
-        let values = self.elements[element].node_count() * points;
-        let middle = start + values;
-        (start..middle, middle..middle + values * self.dim)
+    pub fn ranges(&self, element: usize, points: usize) -> [Range<usize>; 3] {
+        let pairs = if self.second {
+            scalar_slot::PAIRS.len()
+        } else {
+            0
+        };
+        let each = 1 + self.dim + pairs;
+        let nodes = |e: &Element| e.node_count() * points;
+        let start = each * self.elements[..element].iter().map(nodes).sum::<usize>();
+        let values = nodes(&self.elements[element]);
+        let (gradients, seconds) = (start + values, start + (1 + self.dim) * values);
+        [
+            start..gradients,
+            gradients..seconds,
+            seconds..start + each * values,
+        ]
     }
 
     fn lanes(&self, points: usize) -> usize {
-        self.ranges(self.elements.len() - 1, points).1.end
+        self.ranges(self.elements.len() - 1, points)[2].end
     }
 }
 
@@ -311,7 +333,8 @@ impl IntegralPlan {
         check_quantities(&program, &text, on_sides, &*geometry, &points)?;
         check_particles(measure, &program, &text)?;
         let turns = spaces_of(&program).any(|s| s.vector_basis().is_some());
-        let needs_second = takes_gradients_of_vectors(&program);
+        let second = takes_second_derivatives(&program);
+        let needs_second = second || takes_gradients_of_vectors(&program);
 
         let element_kind = if on_sides { kind.side_kind() } else { kind };
         let context = |source| AssembleError::Element {
@@ -354,7 +377,7 @@ impl IntegralPlan {
                     None => rule_points.clone(),
                     Some(map) => rule_points.iter().map(|&p| map.apply(p)).collect(),
                 };
-                tables.push(side_tables(&program, &map_basis, &at, needs_second));
+                tables.push(side_tables(&program, &map_basis, &at, second, needs_second));
             }
             let normal = key.maps.first().map(|map| map.normal(kind));
             groups.push(Group {
@@ -408,7 +431,7 @@ impl IntegralPlan {
         let particles = measure
             .particles
             .as_ref()
-            .map(|p| ParticlePlan::new(p, &program, map_basis, weighted));
+            .map(|p| ParticlePlan::new(p, &program, map_basis, weighted, second));
         let mut plan = IntegralPlan {
             topology,
             space_dim,
@@ -526,7 +549,8 @@ impl IntegralPlan {
         if let Some(particles) = &self.particles {
             layout.tables = particles.lanes(tile);
             let nodes = most(&mut particles.elements.iter().map(Element::node_count));
-            layout.work = (4 * nodes).div_ceil(LANES);
+            let each = if particles.second { 13 } else { 4 };
+            layout.work = (each * nodes).div_ceil(LANES);
         }
         match &self.parts {
             Parts::Matrix(parts) => {
@@ -567,14 +591,16 @@ fn side_tables(
     program: &Program,
     map_basis: &Lagrange,
     at: &[[f64; 3]],
-    needs_second: bool,
+    second: bool,
+    map_second: bool,
 ) -> SideTables {
-    let map = Arc::new(match needs_second {
+    let map = Arc::new(match map_second {
         true => map_basis.tabulate_second(at),
         false => map_basis.tabulate(at),
     });
     let table = |space: &Space| match space.vector_element() {
         Some(element) => Functions::Vectors(Arc::new(element.tabulate(at))),
+        None if second => Functions::Scalars(Arc::new(space.element().tabulate_second(at))),
         None => Functions::Scalars(Arc::new(space.element().tabulate(at))),
     };
     let test = program.test.as_ref().map(table);
@@ -616,6 +642,11 @@ fn slots_with_spaces(program: &Program) -> impl Iterator<Item = (&Space, usize)>
         _ => None,
     });
     arguments.chain(fields)
+}
+
+fn takes_second_derivatives(program: &Program) -> bool {
+    slots_with_spaces(program)
+        .any(|(space, slot)| space.vector_element().is_none() && slot >= scalar_slot::SECOND)
 }
 
 fn takes_gradients_of_vectors(program: &Program) -> bool {
@@ -712,7 +743,8 @@ fn check_inputs(
     }
     let beyond = |(space, slot): (&Space, usize)| match space.vector_element() {
         Some(_) => slot >= vector_slot::GRADIENT && (slot - vector_slot::GRADIENT) % 3 >= space_dim,
-        None => slot > space_dim,
+        None if slot < scalar_slot::SECOND => slot > space_dim,
+        None => scalar_slot::PAIRS[slot - scalar_slot::SECOND][1] >= space_dim,
     };
     if slots_with_spaces(program).any(beyond) {
         return axes();
@@ -812,6 +844,11 @@ fn axes_of(slots: impl Iterator<Item = u8>) -> Vec<u8> {
     axes
 }
 
+/// Whether the slots of test functions are summed like further points.
+fn folds(test: &Space, axes: &[u8]) -> bool {
+    test.vector_element().is_some() || axes.len() > MOST_AXES
+}
+
 fn matrix_parts(
     program: &Program,
     test: &Space,
@@ -842,8 +879,9 @@ fn matrix_parts(
                 trial_axes = test_axes.clone();
             }
             // A form that takes most derivatives takes the fast path for all of them.
-            let folded = test.vector_element().is_some();
-            if !folded && test_axes.len() + 1 == space_dim && test_axes[0] > 0 && space_dim == 3 {
+            let gradients = test_axes.iter().all(|a| (1..=3).contains(a));
+            let folded = folds(test, &test_axes);
+            if !folded && gradients && test_axes.len() == 2 && space_dim == 3 {
                 test_axes = (1..=space_dim as u8).collect();
                 trial_axes = if test.same(trial) {
                     test_axes.clone()
@@ -912,11 +950,15 @@ fn vector_parts(program: &Program, test: &Space, sides: usize) -> Vec<VectorPart
             continue;
         }
         let axes = axes_of(here.iter().map(|(t, _)| t.derivative));
-        let components = test.components();
+        let (components, folded) = (test.components(), folds(test, &axes));
         let mut coefficients = vec![None; components * axes.len()];
         for (t, value) in here {
             if let Some(a) = axes.iter().position(|&a| a == t.derivative) {
-                coefficients[t.dof as usize * axes.len() + a] = Some(value);
+                let at = match folded {
+                    true => a * components + t.dof as usize,
+                    false => t.dof as usize * axes.len() + a,
+                };
+                coefficients[at] = Some(value);
             }
         }
         parts.push(VectorPart {
@@ -924,7 +966,7 @@ fn vector_parts(program: &Program, test: &Space, sides: usize) -> Vec<VectorPart
             axes,
             components,
             coefficients,
-            folded: test.vector_element().is_some(),
+            folded,
         });
     }
     parts

@@ -131,9 +131,9 @@ fn slots_of<S: Simd>(
     let (points, stride) = (tile.count(), snapshot.stride);
     let half = inverse.len() / plan.sides;
     let inverse = &inverse[side * half..(side + 1) * half];
+    let second = &second[plan.seconds(snapshot, points, side)];
     if let Some(piola) = plan.piola(basis) {
         let table = tile.vectors(side, basis);
-        let second = &second[plan.seconds(snapshot, points, side)];
         macro_rules! run {
             ($d:literal) => {
                 vector_slots::<S, $d>(
@@ -156,6 +156,7 @@ fn slots_of<S: Simd>(
         points,
         stride,
         inverse,
+        second,
         out,
     ));
 }

@@ -466,8 +466,8 @@ impl PointPlan {
     /// cells, where ∇f may jump, it is that of the cell which the particle is sorted into.
     ///
     /// [`PointPlan::evaluate`] writes `[particle][axis]` and leaves the values of particles that
-    /// are inactive or in no cell as they are. Integrands with a gradient of a discrete function
-    /// have none, since second derivatives are not available.
+    /// are inactive or in no cell as they are. Integrands with second derivatives of a discrete
+    /// function have none.
     pub fn position_gradient(
         integrand: &Expr,
         particles: &ParticleQuadrature,

@@ -9,15 +9,18 @@ use super::domain::Block;
 use super::integral::{Functions, Group, IntegralPlan, ParticlePlan, SideTables};
 use super::lanes::{LANES, Lane, load, splat};
 use super::vector::VectorTable;
+use crate::form::lower::scalar_slot::PAIRS;
 use crate::particle::ParticleSamples;
 use fearless_simd::{Simd, f64x8};
 
-/// Values and reference gradients of the functions of one element: function `i` at point `q` of
+/// Values, reference gradients and, if planned, second derivatives of the functions of one element: function `i` at point `q` of
 /// the tile has number `q * nodes + i`.
 pub(crate) trait Table: Copy {
     fn nodes(self) -> usize;
     fn value<S: Simd>(self, simd: S, at: usize) -> f64x8<S>;
     fn gradient<S: Simd>(self, simd: S, at: usize, axis: usize) -> f64x8<S>;
+    /// Along the axes [`PAIRS`]`[pair]`.
+    fn second<S: Simd>(self, simd: S, at: usize, pair: usize) -> f64x8<S>;
 }
 
 /// The same in all lanes.
@@ -26,6 +29,7 @@ pub(crate) struct Common<'a> {
     nodes: usize,
     values: &'a [f64],
     gradients: &'a [[f64; 3]],
+    hessians: &'a [[[f64; 3]; 3]],
 }
 
 impl Table for Common<'_> {
@@ -41,6 +45,11 @@ impl Table for Common<'_> {
     fn gradient<S: Simd>(self, simd: S, at: usize, axis: usize) -> f64x8<S> {
         splat(simd, self.gradients[at][axis])
     }
+    #[inline(always)]
+    fn second<S: Simd>(self, simd: S, at: usize, pair: usize) -> f64x8<S> {
+        let [a, b] = PAIRS[pair];
+        splat(simd, self.hessians[at][a][b])
+    }
 }
 
 /// Each lane's own.
@@ -50,6 +59,7 @@ pub(crate) struct PerLane<'a> {
     dim: usize,
     values: &'a [Lane],
     gradients: &'a [Lane],
+    seconds: &'a [Lane],
 }
 
 impl Table for PerLane<'_> {
@@ -64,6 +74,10 @@ impl Table for PerLane<'_> {
     #[inline(always)]
     fn gradient<S: Simd>(self, simd: S, at: usize, axis: usize) -> f64x8<S> {
         load(simd, &self.gradients[at * self.dim + axis])
+    }
+    #[inline(always)]
+    fn second<S: Simd>(self, simd: S, at: usize, pair: usize) -> f64x8<S> {
+        load(simd, &self.seconds[at * PAIRS.len() + pair])
     }
 }
 
@@ -143,19 +157,6 @@ impl<'a> Tile<'a> {
             Tile::Rule(t) => t.vectors(side, basis),
             // Refused when the form was planned.
             Tile::Particles(_) => unreachable!("no vector-valued functions at particles"),
-        }
-    }
-
-    /// Second derivatives of the map's functions.
-    #[inline(always)]
-    pub fn second(self, side: usize) -> &'a [[[f64; 3]; 3]] {
-        match self {
-            Tile::Rule(t) => {
-                let tables = &t.group.sides[side];
-                let n = tables.map.nodes;
-                &tables.map.hessians[t.first * n..(t.first + t.count) * n]
-            }
-            Tile::Particles(_) => &[],
         }
     }
 
@@ -277,7 +278,8 @@ impl<'a> RuleTile<'a> {
         Common {
             nodes: all.nodes,
             values: &all.values[range.clone()],
-            gradients: &all.gradients[range],
+            gradients: &all.gradients[range.clone()],
+            hessians: all.hessians.get(range).unwrap_or(&[]),
         }
     }
 }
@@ -342,12 +344,13 @@ impl<'a> ParticleTile<'a> {
             Basis::Field(field) => plan.fields[field],
         };
         let (nodes, dim) = (plan.elements[element].node_count(), plan.dim);
-        let (values, gradients) = plan.ranges(element, self.count);
+        let [values, gradients, seconds] = plan.ranges(element, self.count);
         PerLane {
             nodes,
             dim,
             values: &self.tables[values],
             gradients: &self.tables[gradients],
+            seconds: &self.tables[seconds],
         }
     }
 
@@ -386,7 +389,7 @@ impl<'a> ParticleTile<'a> {
 }
 
 /// Evaluate all elements of a plan at points `first .. first + count` of a run. `work` has room
-/// for the values and gradients of one element.
+/// for the values and derivatives of one element.
 pub(super) fn tabulate(
     plan: &ParticlePlan,
     run: &Run,
@@ -400,9 +403,11 @@ pub(super) fn tabulate(
     for (number, element) in plan.elements.iter().enumerate() {
         let n = element.node_count();
         let (own_values, rest) = work.split_at_mut(n);
-        let own_gradients = &mut rest.as_chunks_mut::<3>().0[..n];
+        let (own_gradients, rest) = rest.split_at_mut(3 * n);
+        let own_gradients = own_gradients.as_chunks_mut::<3>().0;
+        let own_hessians = rest.as_chunks_mut::<3>().0.as_chunks_mut::<3>().0;
         let centre = &plan.centres[number];
-        let (values, gradients) = plan.ranges(number, count);
+        let [values, gradients, seconds] = plan.ranges(number, count);
         for q in 0..count {
             for lane in 0..LANES {
                 let (from, slopes): (&[f64], &[[f64; 3]]) = match run.sample(lane, first + q) {
@@ -420,6 +425,23 @@ pub(super) fn tabulate(
                 for (to, from) in to.chunks_exact_mut(dim).zip(slopes) {
                     for (to, from) in to.iter_mut().zip(from) {
                         to[lane] = *from;
+                    }
+                }
+                if !plan.second {
+                    continue;
+                }
+                let hessians: &[[[f64; 3]; 3]] = match run.sample(lane, first + q) {
+                    Some(sample) => {
+                        element.hessians(run.samples.xi()[sample], own_hessians);
+                        own_hessians
+                    }
+                    None => &centre.hessians,
+                };
+                let each = PAIRS.len();
+                let to = &mut tables[seconds.start + q * n * each..][..n * each];
+                for (to, from) in to.chunks_exact_mut(each).zip(hessians) {
+                    for (to, [a, b]) in to.iter_mut().zip(PAIRS) {
+                        to[lane] = from[a][b];
                     }
                 }
             }

@@ -11,7 +11,9 @@ use super::engine::Scratch;
 use super::frame::adjugate;
 use super::integral::{FieldUse, IntegralPlan, MatrixPart, Parts};
 use super::lanes::{LANES, Lane, load, splat};
+use super::tables::Table;
 use crate::element::{Piola, VectorTabulation};
+use crate::form::lower::scalar_slot::PAIRS;
 use crate::form::lower::vector_slot::{COUNT, CURL, DIVERGENCE, GRADIENT};
 use crate::space::{MAX_SHARED, Space, VectorBasis};
 use fearless_simd::{Simd, f64x8, prelude::*};
@@ -175,26 +177,27 @@ fn second_of<const D: usize>(second: &[Lane], point: usize) -> Option<&[Lane]> {
 /// Second derivatives of the map, `second[((q * dim + d) * dim + a) * dim + b]` = ∂²x_d / ∂ξ_a ∂ξ_b, from node
 /// coordinates and the second derivatives of the map's functions.
 #[inline(always)]
-pub(super) fn second_derivatives<S: Simd>(
+pub(super) fn second_derivatives<S: Simd, T: Table>(
     simd: S,
     dim: usize,
-    table: &[[[f64; 3]; 3]],
+    table: T,
     coords: &[Lane],
     out: &mut [Lane],
 ) {
-    let nodes = coords.len() / dim;
-    let cube = dim * dim * dim;
-    for (table, out) in table.chunks_exact(nodes).zip(out.chunks_exact_mut(cube)) {
+    let nodes = table.nodes();
+    for (q, out) in out.chunks_exact_mut(dim * dim * dim).enumerate() {
         for d in 0..dim {
-            for a in 0..dim {
-                for b in 0..dim {
-                    let mut sum = splat(simd, 0.0);
-                    for (i, slopes) in table.iter().enumerate() {
-                        let x = load(simd, &coords[i * dim + d]);
-                        sum = x.mul_add(splat(simd, slopes[a][b]), sum);
-                    }
-                    out[(d * dim + a) * dim + b] = sum.into();
+            for (pair, &[a, b]) in PAIRS.iter().enumerate() {
+                if b >= dim {
+                    continue;
                 }
+                let mut sum = splat(simd, 0.0);
+                for i in 0..nodes {
+                    let x = load(simd, &coords[i * dim + d]);
+                    sum = x.mul_add(table.second(simd, q * nodes + i, pair), sum);
+                }
+                out[(d * dim + a) * dim + b] = sum.into();
+                out[(d * dim + b) * dim + a] = sum.into();
             }
         }
     }

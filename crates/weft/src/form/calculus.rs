@@ -59,6 +59,7 @@ impl Chain<'_> {
             | Op::Field(_)
             | Op::Gradient(_)
             | Op::Partial(..)
+            | Op::Second(..)
             | Op::Divergence(_)
             | Op::Curl(_) => (self.seed)(e).unwrap_or_else(zero),
             Op::Tensor(parts) => {
@@ -261,6 +262,7 @@ pub(crate) fn children(op: &Op) -> Vec<&Expr> {
         | Op::Invalid(_) => vec![],
         Op::Gradient(a)
         | Op::Partial(a, ..)
+        | Op::Second(a, ..)
         | Op::Divergence(a)
         | Op::Curl(a)
         | Op::Component(a, _)
@@ -360,6 +362,29 @@ impl Expr {
         )
     }
 
+    /// Second derivative of component `c` of an argument or field along two axes.
+    fn second(&self, c: usize, axes: [usize; 2]) -> Expr {
+        let Some(space) = self.function_space() else {
+            return self.unavailable("the second derivative of this");
+        };
+        if let Some(element) = space.vector_element() {
+            return self.unavailable(&format!(
+                "a second derivative of functions of a {} space",
+                element.family()
+            ));
+        }
+        let geometry = space.geometry();
+        if geometry.cell_kind().dim() < geometry.space_dim() {
+            return self.unavailable("a second derivative of functions on a surface or curve");
+        }
+        let [a, b] = axes;
+        Expr::make(
+            Op::Second(self.clone(), c, [a.min(b), a.max(b)]),
+            Shape::Scalar,
+            self.held().clone(),
+        )
+    }
+
     fn unavailable(&self, what: &str) -> Expr {
         Expr::invalid(FormError::Unavailable {
             what: what.to_owned(),
@@ -380,8 +405,15 @@ impl Expr {
                     let parts = (0..leaf.shape().len()).map(|c| leaf.partial(c, d));
                     Some(Expr::tensor(leaf.shape(), parts.collect()))
                 }
-                Op::Gradient(_) | Op::Partial(..) | Op::Divergence(_) | Op::Curl(_) => {
-                    Some(leaf.unavailable("a second derivative of a discrete function"))
+                Op::Gradient(a) => {
+                    let axes = leaf.shape().len() / a.shape().len();
+                    let parts = (0..leaf.shape().len()).map(|k| a.second(k / axes, [k % axes, d]));
+                    Some(Expr::tensor(leaf.shape(), parts.collect()))
+                }
+                Op::Partial(a, c, b) => Some(a.second(*c, [*b, d])),
+                Op::Divergence(a) | Op::Curl(a) => Some(a.second(0, [0, d])),
+                Op::Second(..) => {
+                    Some(leaf.unavailable("a third derivative of a discrete function"))
                 }
                 Op::Normal => Some(leaf.unavailable("a derivative of the normal")),
                 Op::ParticleData(data) if data.is_at_points() => {
@@ -560,6 +592,16 @@ impl Expr {
                 }
             }
         };
+        let second = |c: usize, [a, b]: [usize; 2]| -> Expr {
+            if direction.is_basis_leaf() {
+                return direction.second(c, [a, b]);
+            }
+            let along = direction.along(a);
+            match along.error() {
+                None => along.component(c).along(b),
+                Some(_) => along,
+            }
+        };
         let seed = |leaf: &Expr| -> Option<Expr> {
             match leaf.op() {
                 Op::Field(f) if f.same(field) => Some(direction.clone()),
@@ -567,6 +609,7 @@ impl Expr {
                     Some(direction.grad_in(Some(field.space().geometry().space_dim())))
                 }
                 Op::Partial(a, c, d) if is_field(a, field) => Some(partial(*c, *d)),
+                Op::Second(a, c, axes) if is_field(a, field) => Some(second(*c, *axes)),
                 Op::Divergence(a) if is_field(a, field) => Some(direction.div()),
                 Op::Curl(a) if is_field(a, field) => Some(direction.curl()),
                 _ => None,
@@ -590,6 +633,7 @@ impl Expr {
                 Op::Argument(Role::Trial, _) => Some(value.clone()),
                 Op::Gradient(a) if is_trial(a) => Some(value.grad()),
                 Op::Partial(a, c, d) if is_trial(a) => Some(value.partial(*c, *d)),
+                Op::Second(a, c, axes) if is_trial(a) => Some(value.second(*c, *axes)),
                 Op::Divergence(a) if is_trial(a) => Some(value.div()),
                 Op::Curl(a) if is_trial(a) => Some(value.curl()),
                 _ => None,

@@ -39,13 +39,14 @@ pub(crate) fn measure_degree(kind: CellKind, map_degree: usize) -> usize {
     }
 }
 
-fn gradient_degree(space: &Space, map_degree: usize) -> usize {
+/// Degree of the derivatives of this order of the functions of a space.
+fn derivative_degree(space: &Space, map_degree: usize, order: usize) -> usize {
     let p = space.degree();
     let kind = space.element().kind();
     if kind.is_tensor() && kind.dim() > 1 || map_degree > 1 {
         p
     } else {
-        p.saturating_sub(1)
+        p.saturating_sub(order)
     }
 }
 
@@ -94,12 +95,15 @@ impl Estimate {
             Op::Argument(_, s) => s.degree(),
             Op::Field(f) => f.space().degree(),
             Op::Gradient(a) | Op::Partial(a, ..) | Op::Divergence(a) | Op::Curl(a) => {
-                match a.op() {
-                    Op::Argument(_, s) => gradient_degree(s, map),
-                    Op::Field(f) => gradient_degree(f.space(), map),
-                    _ => self.degree(a),
+                match a.function_space() {
+                    Some(space) => derivative_degree(space, map, 1),
+                    None => self.degree(a),
                 }
             }
+            Op::Second(a, ..) => match a.function_space() {
+                Some(space) => derivative_degree(space, map, 2),
+                None => self.degree(a),
+            },
             Op::Unary(Unary::Neg, a) => self.degree(a),
             Op::Unary(_, a) => match self.degree(a) {
                 0 => 0,

@@ -76,6 +76,8 @@ pub(crate) enum Op {
     Gradient(Expr),
     /// Derivative of one component of an argument or a field along one axis.
     Partial(Expr, usize, usize),
+    /// Second derivative of one component of an argument or a field along two axes, in ascending order.
+    Second(Expr, usize, [usize; 2]),
     /// Divergence of an argument or a field of an H(div) space.
     Divergence(Expr),
     /// Curl of an argument or a field of an H(curl) space.

@@ -52,6 +52,15 @@ fn write_expr(out: &mut String, e: &Expr, outer: u8) {
                 let _ = write!(out, "[{c}, {d}]");
             }
         }
+        Op::Second(a, c, [d, e]) => {
+            out.push_str("grad(");
+            call(out, "grad", &[a]);
+            if a.shape().is_scalar() {
+                let _ = write!(out, ")[{d}, {e}]");
+            } else {
+                let _ = write!(out, "[{c}, {d}])[{e}]");
+            }
+        }
         Op::Tensor(parts) => {
             let parts: Vec<&Expr> = parts.iter().collect();
             match e.shape() {

@@ -34,6 +34,29 @@ impl Frame {
         std::array::from_fn(|d| (0..3).map(|k| self.inverse[k][d] * reference[k]).sum())
     }
 
+    /// From second derivatives along reference axes to those along space axes, with the gradient in
+    /// space and the second derivatives of the map, for cells of the dimension of space:
+    /// ∇∇u = J⁻ᵀ (∇∇û - Σ_c ∂u/∂x_c ∇∇x_c) J⁻¹.
+    pub(crate) fn push_hessian(
+        &self,
+        gradient: &[f64; 3],
+        reference: &[[f64; 3]; 3],
+        map: &Second,
+    ) -> [[f64; 3]; 3] {
+        let own = |a: usize, b: usize| -> f64 {
+            reference[a][b] - (0..3).map(|c| gradient[c] * map[c][a][b]).sum::<f64>()
+        };
+        let inverse = &self.inverse;
+        std::array::from_fn(|d| {
+            std::array::from_fn(|e| {
+                (0..9)
+                    .map(|k| (k / 3, k % 3))
+                    .map(|(a, b)| inverse[a][d] * inverse[b][e] * own(a, b))
+                    .sum()
+            })
+        })
+    }
+
     /// det J of a cell of the dimension of space; its sign is that of the cell's orientation.
     fn determinant(&self, dim: usize) -> f64 {
         let j = &self.jacobian;
@@ -155,7 +178,7 @@ impl VectorPush {
 pub(crate) type Second = [[[f64; 3]; 3]; 3];
 
 /// Second derivatives of the map of cell `cell` at reference coordinates `xi`.
-fn second_at(geometry: &dyn Geometry, cell: usize, xi: [f64; 3]) -> Second {
+pub(crate) fn second_at(geometry: &dyn Geometry, cell: usize, xi: [f64; 3]) -> Second {
     let map = geometry.map();
     let basis = map_element(geometry.cell_kind(), map.degree);
     let n = basis.node_count();

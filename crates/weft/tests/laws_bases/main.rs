@@ -1,6 +1,7 @@
 //! Laws of scalar bases: what their functions are, how cells agree on shared sides, and how fast
 //! solutions converge, for every basis, cell and degree.
 
+mod biharmonic;
 #[path = "../common/mod.rs"]
 mod common;
 mod conformity;
@@ -9,6 +10,7 @@ mod faults;
 mod functions;
 mod hessians;
 mod independent;
+mod second;
 mod splines;
 #[path = "../common/tables.rs"]
 mod tables;

@@ -32,9 +32,25 @@ pub(crate) struct Slot {
     pub side: SideOf,
     /// Degree-of-freedom component at a node.
     pub dof: u8,
-    /// 0: value; 1 + d: derivative along axis d. Of vector-valued functions as in
-    /// [`vector_slot`].
+    /// As in [`scalar_slot`], of vector-valued functions as in [`vector_slot`].
     pub derivative: u8,
+}
+
+/// Slots of functions that are numbers: 0 is the value, 1 + d the derivative along axis d, and second
+/// derivatives follow.
+pub(crate) mod scalar_slot {
+    /// First of the second derivatives.
+    pub const SECOND: usize = 4;
+    /// Number of slots.
+    pub const COUNT: usize = SECOND + PAIRS.len();
+    /// The axes of the second derivatives, in their order.
+    pub const PAIRS: [[usize; 2]; 6] = [[0, 0], [1, 1], [2, 2], [0, 1], [0, 2], [1, 2]];
+
+    /// The slot of the second derivative along two axes, in ascending order.
+    pub fn second(axes: [usize; 2]) -> usize {
+        // All ordered pairs are in the list.
+        SECOND + PAIRS.iter().position(|&p| p == axes).unwrap_or(0)
+    }
 }
 
 /// Slots of functions that are vectors: all components of one function.

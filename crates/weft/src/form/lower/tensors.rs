@@ -1,6 +1,8 @@
 //! From tensor expressions to their scalar components.
 
-use super::{Id, Input, InputKey, Level, Linear, Lowering, Scalar, Slot, one, size, vector_slot};
+use super::{
+    Id, Input, InputKey, Level, Linear, Lowering, Scalar, Slot, one, scalar_slot, size, vector_slot,
+};
 use crate::form::error::FormError;
 use crate::form::expr::{Expr, Op, Role, SideOf};
 use crate::form::functions::{Binary, Unary};
@@ -157,6 +159,9 @@ impl Lowering {
                     .collect()
             }
             Op::Partial(leaf, c, d) => vec![self.basis(leaf, side, *c, 1 + d)],
+            Op::Second(leaf, c, axes) => {
+                vec![self.basis(leaf, side, *c, scalar_slot::second(*axes))]
+            }
             Op::Divergence(leaf) => {
                 vec![self.function(leaf, side, 0, vector_slot::DIVERGENCE, 1.0)]
             }
