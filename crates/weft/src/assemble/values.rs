@@ -173,6 +173,8 @@ pub fn project(expression: &Expr, space: &Space) -> Result<Field, ProjectError> 
     let mut x = vec![0.0; b.len()];
     let options = KrylovOptions {
         tolerance: 1e-13,
+        // The condition of splines that are cut off by the boundary needs many.
+        max_iterations: Some(100_000),
         ..KrylovOptions::default()
     };
     let jacobi = Jacobi::new(&mass)?;

@@ -1,6 +1,7 @@
 //! Laws of scalar bases: what their functions are, how cells agree on shared sides, and how fast
 //! solutions converge, for every basis, cell and degree.
 
+#[cfg(feature = "direct")]
 mod biharmonic;
 #[path = "../common/mod.rs"]
 mod common;
