@@ -56,10 +56,10 @@ impl Step {
         let form = |text: &str| scope.form(text).unwrap();
         let a = form(
             "(k + square)*inner(sym(grad(u)), sym(grad(v)))*dx + dot(u, v)*ds('left') \
-             + dot(jump(u), avg(v))*dS",
+             + dot(jump(u), avg(v))*dS + inner(grad(div(u)), grad(div(v)))*dx",
         );
         let l = form("dot(w + x, v)*dx + k*dot(n, v)*ds + dot(avg(w), v)*dS");
-        let j = form("exp(k*dot(w, w))*dx + h*ds");
+        let j = form("exp(k*dot(w, w))*dx + h*ds + grad(div(w))[0]*dx");
         let e = scope.expression("grad(w)").unwrap();
         let points = [CellKind::Hex.center(), [0.1, 0.2, 0.3]];
         Step {

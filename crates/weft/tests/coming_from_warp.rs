@@ -728,6 +728,23 @@ fn operators_of_fields() -> Done {
 }
 
 #[test]
+fn second_derivatives() -> Done {
+    let grid = Grid2::unit([2, 2])?;
+    let p = Field::zeros(&Space::lagrange(&grid, 2)?);
+    let mut scope = Scope::new(share(&grid));
+    scope.set_field("p", &p);
+    let square = assemble::interpolate(&scope.expression("x[0]*x[0]")?, p.space())?;
+    p.values_mut().copy_from_slice(&square.values());
+    let p = p.expr();
+    let bend = p.grad().grad();
+    let laplacian = scope.expression("div(grad(p))")?;
+    for e in [bend.at2(0, 0), laplacian] {
+        assert!((assemble::integrate(&e.dx(&grid))? - 2.0).abs() < 1e-12);
+    }
+    Ok(())
+}
+
+#[test]
 fn integrating_and_interpolating() -> Done {
     let grid = Grid2::unit([3, 3])?;
     let space = Space::lagrange(&grid, 1)?;

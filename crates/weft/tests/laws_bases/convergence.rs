@@ -234,3 +234,51 @@ fn projections_into_discontinuous_polynomials_converge() {
         }
     }
 }
+
+/// With natural conditions, so without the layer of cells at a boundary of prescribed values, which
+/// in degree 3 and 4 on hexes dominates on meshes that are not fine.
+#[test]
+fn serendipity_converges_with_natural_conditions() {
+    for kind in [CellKind::Quad, CellKind::Hex] {
+        for p in 1..=MAX_SERENDIPITY_DEGREE {
+            let of = |n: usize| {
+                let mesh = unit_mesh(kind, [n; 3]);
+                natural(&mesh, &Space::serendipity(&mesh, p).unwrap())
+            };
+            let n = match (kind, p) {
+                (CellKind::Quad, _) => 12,
+                (_, 1) => 8,
+                _ => 4,
+            };
+            let name = format!("natural conditions, serendipity {}", kind.name());
+            check_rates(&name, p, of(n), of(2 * n));
+        }
+    }
+}
+
+/// Errors of -Δu + u = f with the slope across the boundary given.
+fn natural<G: Geometry + Clone + 'static>(geometry: &G, space: &Space) -> [f64; 2] {
+    let mut scope = Scope::new(Arc::new(geometry.clone()));
+    let w = exact(&scope, geometry.space_dim());
+    scope.set("w", w.clone());
+    scope.set("u", Expr::trial(space));
+    scope.set("v", Expr::test(space));
+    scope.set_degree(Some(2 * space.degree() + 2));
+    let a = scope.form("dot(grad(u), grad(v))*dx + u*v*dx").unwrap();
+    let l = scope
+        .form("(w - div(grad(w)))*v*dx + dot(grad(w), n)*v*ds")
+        .unwrap();
+    let solver = Solver::Krylov {
+        method: Method::Cg,
+        preconditioner: PreconditionerKind::BlockJacobi,
+        options: KrylovOptions {
+            tolerance: 1e-12,
+            ..KrylovOptions::default()
+        },
+    };
+    let solution = solve(&a, &l, &[], solver).unwrap();
+    let off = solution.expr() - &w;
+    let measure = Measure::cells(geometry).degree(2 * space.degree() + 4);
+    let norm = |e: &Expr| integrate(&e.inner(e).over(&measure)).unwrap().sqrt();
+    [norm(&off), norm(&off.grad())]
+}
