@@ -2,6 +2,7 @@
 //! another geometry where the points are located.
 
 use super::error::AssembleError;
+use super::point_functions::{check_anywhere, check_points, check_slot};
 use super::samples::{Samples, domain};
 use crate::form::lower::vector_slot;
 use crate::geometry::{Frame, GeometryMap, Locator, VectorPush, frames_anywhere};
@@ -53,6 +54,12 @@ impl Functions {
             return Err(AssembleError::MeshRebuilt);
         }
         let mut functions = Functions::empty(space, samples, side, slots);
+        functions.check_slots(samples)?;
+        if samples.same_in_all_cells() {
+            check_points(space, &samples.points, samples.text())?;
+        } else {
+            check_anywhere(space, samples.text())?;
+        }
         let cell = |e| samples.place(e, side).map_or(NONE, |(cell, _)| cell as u32);
         functions.cells = (0..samples.elements.len()).map(cell).collect();
         functions.common = samples.same_in_all_cells()
@@ -88,6 +95,7 @@ impl Functions {
                 samples.geometry().space_dim()
             )));
         }
+        check_anywhere(space, samples.text())?;
         let mut functions = Functions::empty(space, samples, 0, slots);
         functions.located = true;
         let points = functions.points;
@@ -150,6 +158,11 @@ impl Functions {
             table: Vec::new(),
             missing: None,
         }
+    }
+
+    fn check_slots(&self, samples: &Samples) -> Result<(), AssembleError> {
+        let mut wanted = self.wanted.iter();
+        wanted.try_for_each(|&slot| check_slot(&self.space, slot as usize, samples.text()))
     }
 
     /// Numbers of all functions at a point.

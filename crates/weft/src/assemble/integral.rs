@@ -4,6 +4,7 @@ use super::domain::{self, Block};
 use super::engine::Snapshot;
 use super::error::AssembleError;
 use super::lanes::LANES;
+use super::point_functions::{self, dirac_rule, spaces_of};
 use super::scatter::{self, Colours};
 use super::tables::Basis;
 use crate::element::{
@@ -299,6 +300,7 @@ impl IntegralPlan {
         let two_sided = measure.kind == DomainKind::InteriorSides;
         let mut program = lower(&integral.integrand, two_sided)?;
         let pieces = pieces(&program);
+        let dirac = dirac_rule(&program).cloned();
         if let Points::Coefficients(_) = points {
             // Functions are up to the caller, and may live elsewhere.
             (program.test, program.trial) = (None, None);
@@ -334,17 +336,31 @@ impl IntegralPlan {
                 (points.to_vec(), weights.to_vec())
             }
             Points::Quadrature | Points::Particles { .. } | Points::Coefficients(_) => {
-                let rule = match measure.family {
-                    None => Quadrature::new(element_kind, degree),
-                    Some(family) => Quadrature::with_family(element_kind, degree, family),
+                let chosen = measure.degree.is_some() || measure.family.is_some();
+                let rule = match (measure.family, dirac) {
+                    (_, Some(rule)) if !chosen && !on_sides => rule,
+                    (None, _) => Quadrature::new(element_kind, degree)
+                        .map_err(context)?
+                        .composite(pieces),
+                    (Some(family), _) => Quadrature::with_family(element_kind, degree, family)
+                        .map_err(context)?
+                        .composite(pieces),
                 };
-                let rule = rule.map_err(context)?.composite(pieces);
                 let scale = element_kind.reference_measure();
                 let weights: Vec<f64> = rule.weights().iter().map(|w| w * scale).collect();
                 (rule.points().to_vec(), weights)
             }
             Points::Listed(list) => (list.to_vec(), vec![1.0; list.len()]),
         };
+
+        for (space, slot) in slots_with_spaces(&program) {
+            point_functions::check_slot(space, slot, &text)?;
+        }
+        for space in spaces_of(&program) {
+            if measure.particles.is_some() {
+                point_functions::check_anywhere(space, &text)?;
+            }
+        }
 
         let map_basis = map_element(kind, map.degree);
         let mut groups = Vec::with_capacity(elements.groups.len());
@@ -355,6 +371,9 @@ impl IntegralPlan {
                     None => rule_points.clone(),
                     Some(map) => rule_points.iter().map(|&p| map.apply(p)).collect(),
                 };
+                for space in spaces_of(&program) {
+                    point_functions::check_points(space, &at, &text)?;
+                }
                 tables.push(side_tables(&program, &map_basis, &at, needs_second));
             }
             let normal = key.maps.first().map(|map| map.normal(kind));
@@ -554,8 +573,7 @@ impl IntegralPlan {
 
 /// Parts of a cell along each axis on which all functions of a program are polynomials.
 fn pieces(program: &Program) -> usize {
-    let arguments = program.test.iter().chain(&program.trial);
-    let spaces = arguments.chain(program.fields.iter().map(|f| f.space()));
+    let spaces = spaces_of(program);
     spaces.map(|s| s.element().pieces()).max().unwrap_or(1)
 }
 
@@ -594,12 +612,6 @@ fn side_tables(
         trial,
         fields,
     }
-}
-
-/// Spaces of the arguments and fields.
-fn spaces_of(program: &Program) -> impl Iterator<Item = &Space> {
-    let arguments = program.test.iter().chain(&program.trial);
-    arguments.chain(program.fields.iter().map(|f| f.space()))
 }
 
 /// Every slot of an argument or field, with its space.

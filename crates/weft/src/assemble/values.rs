@@ -4,7 +4,9 @@ use super::error::AssembleError;
 use super::integral::measure_degree;
 use super::interpolation_matrix::free_points;
 use super::plan::PointPlan;
+use super::point_functions::dirac_rule;
 use crate::field::Field;
+use crate::form::lower::lower;
 use crate::form::{Expr, FormError};
 use crate::geometry::{Geometry, MapClass, frames_at};
 use crate::solve::{Jacobi, Krylov, KrylovOptions, Method, SolveError};
@@ -161,11 +163,14 @@ pub fn project(expression: &Expr, space: &Space) -> Result<Field, ProjectError> 
         .max(space.degree())
         .saturating_add(space.degree())
         .saturating_add(measure_degree(space.element().kind(), map_degree));
-    let measure =
-        crate::form::Measure::new(crate::form::DomainKind::Cells, space.geometry().clone())
-            .degree(degree);
-    let mass = super::matrix(&u.inner(&v).over(&measure))?;
-    let load = expression.inner(&v).over(&measure);
+    let own = crate::form::Measure::new(crate::form::DomainKind::Cells, space.geometry().clone());
+    // Functions with values at some points only have a rule of their own.
+    let integral = |f: Expr| match dirac_rule(&lower(&f, false)?) {
+        Some(_) => Ok::<_, AssembleError>(f.over(&own)),
+        None => Ok(f.over(&own.clone().degree(degree))),
+    };
+    let mass = super::matrix(&integral(u.inner(&v))?)?;
+    let load = integral(expression.inner(&v))?;
     if load.is_zero() {
         return Ok(Field::zeros(space));
     }

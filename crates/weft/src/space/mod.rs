@@ -12,7 +12,9 @@ pub(crate) use numbering::Nodes;
 pub use value::ValueKind;
 pub(crate) use vector::{MAX_SHARED, VectorBasis};
 
-use crate::element::{CellKind, Element, ElementError, NodeFamily, VectorElement, VectorFamily};
+use crate::element::{
+    CellKind, Element, ElementError, Kernel, NodeFamily, Quadrature, VectorElement, VectorFamily,
+};
 use crate::form::Shape;
 use crate::geometry::{Geometry, Hanging, Topology};
 use std::sync::Arc;
@@ -217,6 +219,21 @@ impl Space {
     {
         let element = Element::new_spline(geometry.cell_kind(), degree)?;
         Space::with_element(Arc::new(geometry.clone()), element, true)
+    }
+
+    /// Scalar space of values at the points of the default rule of `degree` in every cell; see
+    /// [`Element::new_points`]. Integrals are sums over these points: the mass matrix is diagonal.
+    /// Functions have no values elsewhere, and no derivatives.
+    ///
+    /// # Errors
+    /// If there is no such rule, or if it has more than [`MAX_POINTS`](crate::element::MAX_POINTS) points.
+    pub fn points<G>(geometry: &G, degree: usize) -> Result<Space, SpaceError>
+    where
+        G: Geometry + Clone + 'static,
+    {
+        let rule = Quadrature::new(geometry.cell_kind(), degree)?;
+        let element = Element::new_points(&rule, &Kernel::dirac())?;
+        Space::with_element(Arc::new(geometry.clone()), element, false)
     }
 
     /// Scalar Lagrange space with every choice spelt out.
