@@ -49,6 +49,9 @@ pub trait Real:
     /// [`EPSILON`](Self::EPSILON) over that of `f64`.
     const COARSENESS: f64 = Self::EPSILON / f64::EPSILON;
 
+    /// Norm of a vector below which inner products of its like, or their entries, underflow.
+    const SMALL: f64;
+
     /// The nearest number of this precision.
     fn round(x: f64) -> Self;
     /// The number itself.
@@ -59,6 +62,7 @@ pub trait Real:
 
 impl Real for f64 {
     const EPSILON: f64 = f64::EPSILON;
+    const SMALL: f64 = 1e-140;
 
     #[inline(always)]
     fn round(x: f64) -> f64 {
@@ -77,6 +81,7 @@ impl Real for f64 {
 
 impl Real for f32 {
     const EPSILON: f64 = f32::EPSILON as f64;
+    const SMALL: f64 = 1e-28;
 
     #[inline(always)]
     fn round(x: f64) -> f32 {

@@ -87,13 +87,13 @@ pub enum AssembleError {
     NotFinite(String),
 }
 
-/// A plan writes into matrices on its own `pattern` only.
+/// A plan writes into matrices of its own `pattern` and `block` only.
 pub(super) fn check_made<T: Real>(
     matrix: &BlockMatrix<T>,
     pattern: &Arc<Pattern>,
     block: [usize; 2],
 ) -> Result<(), AssembleError> {
-    if Arc::ptr_eq(matrix.pattern(), pattern) {
+    if Arc::ptr_eq(matrix.pattern(), pattern) && matrix.block() == block {
         return Ok(());
     }
     Err(AssembleError::Target {

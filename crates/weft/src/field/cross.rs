@@ -242,7 +242,7 @@ impl CrossField {
             place.basis.evaluate(xi, map_values, map_gradients);
             let frame = frame_from(&place.map, &place.basis, cell, map_values, map_gradients);
             if let Some(basis) = space.vector_basis() {
-                let found = field.evaluate_vector(basis, cell, xi, &frame);
+                let found = field.evaluate_vector(basis, cell, xi, &frame, &values);
                 for c in 0..len {
                     match gradient {
                         false => outputs[c][p] = found.value[c],

@@ -161,7 +161,8 @@ impl Field {
         check_anywhere(space)?;
         let frame = crate::geometry::frame_at(&**geometry, cell, xi);
         if let Some(basis) = space.vector_basis() {
-            return Ok(self.evaluate_vector(basis, cell, xi, &frame));
+            let values = self.values();
+            return Ok(self.evaluate_vector(basis, cell, xi, &frame, &values));
         }
         let table = space.element().tabulate(&[xi]);
         let len = space.shape().len();
@@ -185,16 +186,18 @@ impl Field {
         Ok(out)
     }
 
+    /// At a point of a cell; `values` are those of the field, which the caller has locked: locking again here
+    /// would wait forever for a writer in between.
     fn evaluate_vector(
         &self,
         basis: &VectorBasis,
         cell: usize,
         xi: [f64; 3],
         frame: &Frame,
+        values: &[f64],
     ) -> PointValue {
         let space = &self.0.space;
         let dim = space.geometry().space_dim();
-        let values = self.values();
         let nodes = space.cell_nodes(cell).iter();
         let mut dofs: Vec<f64> = nodes.map(|&node| values[node as usize]).collect();
         basis.to_cell(cell, &mut dofs);

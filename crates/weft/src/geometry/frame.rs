@@ -1,7 +1,7 @@
 //! The map of one cell at one point: position, Jacobian, gradients.
 
 use super::Geometry;
-use crate::element::{CellKind, Lagrange, NodeFamily, Piola, Tabulation};
+use crate::element::{CellKind, Lagrange, NodeFamily, Piola};
 
 /// The shape functions of a geometry's map.
 ///
@@ -160,34 +160,15 @@ fn second_at(geometry: &dyn Geometry, cell: usize, xi: [f64; 3]) -> Second {
     let basis = map_element(geometry.cell_kind(), map.degree);
     let n = basis.node_count();
     let nodes = &map.cell_nodes[cell * n..(cell + 1) * n];
-    let table = second_table(&basis, &basis.tabulate(&[xi]));
+    let mut hessians = vec![[[0.0; 3]; 3]; n];
+    basis.hessians(xi, &mut hessians);
     let mut out = [[[0.0; 3]; 3]; 3];
-    for (slopes, &node) in table.iter().zip(nodes) {
+    for (hessian, &node) in hessians.iter().zip(nodes) {
         let x = map.nodes[node as usize];
         for d in 0..3 {
             for a in 0..3 {
                 for b in 0..3 {
-                    out[d][a][b] += x[d] * slopes[a][b];
-                }
-            }
-        }
-    }
-    out
-}
-
-/// Second derivatives of the functions of `basis` where `here` was tabulated, in the same order. First
-/// derivatives are combinations of the functions with their values at the nodes as coefficients.
-pub(crate) fn second_table(basis: &Lagrange, here: &Tabulation) -> Vec<[[f64; 3]; 3]> {
-    let n = basis.node_count();
-    let at_nodes = basis.tabulate(basis.nodes());
-    let mut out = vec![[[0.0; 3]; 3]; here.gradients.len()];
-    for (out, slopes) in out.chunks_exact_mut(n).zip(here.gradients.chunks_exact(n)) {
-        for (j, slope) in slopes.iter().enumerate() {
-            for (out, g) in out.iter_mut().zip(at_nodes.gradients_at(j)) {
-                for a in 0..3 {
-                    for b in 0..3 {
-                        out[a][b] += g[a] * slope[b];
-                    }
+                    out[d][a][b] += x[d] * hessian[a][b];
                 }
             }
         }
