@@ -215,7 +215,7 @@ fn radial_functions_are_their_formula() {
         (
             Kernel::radial("multiquadric", |s| {
                 let root = (1.0 + 4.0 * s).sqrt();
-                [root, 2.0 / root]
+                [root, 2.0 / root, -4.0 / root.powi(3)]
             }),
             |r| (1.0 + 4.0 * r * r).sqrt(),
         ),
@@ -231,6 +231,11 @@ fn radial_functions_are_their_formula() {
                 element.evaluate(x, &mut values, &mut slopes);
                 (values, slopes)
             };
+            let bends = |x: [f64; 3]| {
+                let mut bends = vec![[[f64::NAN; 3]; 3]; n];
+                element.hessians(x, &mut bends);
+                bends
+            };
             for _ in 0..20 {
                 let x = random.point(kind);
                 let (values, slopes) = at(x);
@@ -241,12 +246,19 @@ fn radial_functions_are_their_formula() {
                         let step = |h: f64| {
                             let mut y = x;
                             y[d] += h;
-                            at(y).0[i]
+                            at(y)
                         };
-                        let difference = (step(1e-5) - step(-1e-5)) / 2e-5;
-                        assert!(
-                            (slopes[i][d] - difference).abs() < 1e-5 * (1.0 + difference.abs())
-                        );
+                        let (after, before) = (step(1e-5), step(-1e-5));
+                        let close = |found: f64, a: f64, b: f64| {
+                            let difference = (a - b) / 2e-5;
+                            // Fourth derivatives are about 12/radius^4.
+                            (found - difference).abs() < 1e-5 * (1.0 + difference.abs())
+                        };
+                        assert!(close(slopes[i][d], after.0[i], before.0[i]));
+                        for k in 0..3 {
+                            let found = bends(x)[i][d][k];
+                            assert!(close(found, after.1[i][k], before.1[i][k]));
+                        }
                     }
                 }
             }

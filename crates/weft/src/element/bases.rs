@@ -416,6 +416,7 @@ impl Element {
             Basis::Sides(_) => hessians[..self.node_count()].fill([[0.0; 3]; 3]),
             Basis::Bubble(bubble) => bubble.hessians(point, hessians),
             Basis::Spline(spline) => spline.hessians(point, hessians),
+            Basis::Points(points) => points.hessians(point, hessians),
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Main type: [`Kernel`], the function of the distance from a point.
 
+use super::basis::Hessian;
 use super::entities::{Entities, Entity};
 use super::nodal::Parts;
 use super::{CellKind, ElementError, Quadrature};
@@ -14,8 +15,8 @@ const SAME: f64 = 1e-6;
 /// Most points of a cell that have functions.
 pub const MAX_POINTS: usize = 4096;
 
-/// Value and derivative of a radial function, both by the squared distance.
-type Radial = dyn Fn(f64) -> [f64; 2] + Send + Sync;
+/// Value and two derivatives of a radial function by the squared distance.
+type Radial = dyn Fn(f64) -> [f64; 3] + Send + Sync;
 
 /// What a function of a [point element](super::Element::new_points) is at a distance from its point,
 /// in reference coordinates.
@@ -45,15 +46,15 @@ impl Kernel {
         }
         Ok(Kernel::radial("Gaussian", move |square| {
             let value = (-square * inverse).exp();
-            [value, -inverse * value]
+            [value, -inverse * value, inverse * inverse * value]
         }))
     }
 
-    /// Any smooth function of the squared distance r²: it returns its value and its derivative by r².
-    /// Nothing normalises it. `name` is for messages.
+    /// Any smooth function of the squared distance r²: it returns its value and its first and second
+    /// derivatives by r². Nothing normalises it. `name` is for messages.
     pub fn radial(
         name: &str,
-        function: impl Fn(f64) -> [f64; 2] + Send + Sync + 'static,
+        function: impl Fn(f64) -> [f64; 3] + Send + Sync + 'static,
     ) -> Kernel {
         Kernel(Some(Arc::new(Shape {
             name: name.to_owned(),
@@ -127,11 +128,29 @@ impl PointBasis {
             (values[i], gradients[i]) = match &self.kernel.0 {
                 None => (f64::from(square < SAME * SAME), [0.0; 3]),
                 Some(shape) => {
-                    let [value, slope] = (shape.function)(square);
+                    let [value, slope, _] = (shape.function)(square);
                     let gradient = std::array::from_fn(|d| 2.0 * (x[d] - p[d]) * slope);
                     (value, gradient)
                 }
             };
+        }
+    }
+
+    /// With d = x − p and the kernel k(d·d), the second derivatives are 2k' δ_ab + 4k'' d_a d_b.
+    pub fn hessians(&self, x: [f64; 3], hessians: &mut [Hessian]) {
+        let dim = self.rule.kind().dim();
+        for (p, hessian) in self.rule.points().iter().zip(hessians) {
+            *hessian = [[0.0; 3]; 3];
+            let Some(shape) = &self.kernel.0 else {
+                continue;
+            };
+            let [_, slope, bend] = (shape.function)(square(*p, x));
+            for a in 0..dim {
+                for b in 0..dim {
+                    hessian[a][b] = 4.0 * bend * (x[a] - p[a]) * (x[b] - p[b]);
+                }
+                hessian[a][a] += 2.0 * slope;
+            }
         }
     }
 }
