@@ -210,7 +210,8 @@ fn stress_at_points_meets_the_strain_of_a_displacement() {
 #[test]
 fn radial_functions_are_their_formula() {
     let mut random = Random(4);
-    let kernels: [(Kernel, fn(f64) -> f64); 2] = [
+    type Truth = fn(f64) -> f64;
+    let kernels: [(Kernel, Truth); 2] = [
         (gaussian(0.1), |r| (-r * r / 0.01).exp()),
         (
             Kernel::radial("multiquadric", |s| {
