@@ -167,6 +167,9 @@ impl Transfer {
         if field.space().element().is_dirac() {
             return Err(TransferError::Points(field.space().element().name()));
         }
+        if space.particle_quadrature().is_some() {
+            return Err(TransferError::Points(space.element().name()));
+        }
         let (field, space) = (field.space().value(), space.value());
         if field != space {
             return Err(TransferError::Value { field, space });

@@ -1,7 +1,7 @@
 //! Slots of the functions of a space at the points of samples: in the same cells, or in those of
 //! another geometry where the points are located.
 
-use super::error::AssembleError;
+use super::error::{AssembleError, check_current};
 use super::point_functions::{check_anywhere, check_points, check_slot};
 use super::samples::{Samples, domain};
 use crate::form::lower::vector_slot;
@@ -50,9 +50,7 @@ impl Functions {
                 samples.text()
             )));
         }
-        if space.check_current().is_err() {
-            return Err(AssembleError::MeshRebuilt);
-        }
+        check_current(space)?;
         let mut functions = Functions::empty(space, samples, side, slots);
         functions.check_slots(samples)?;
         if samples.same_in_all_cells() {
@@ -84,9 +82,7 @@ impl Functions {
                 samples.text()
             )));
         }
-        if space.check_current().is_err() {
-            return Err(AssembleError::MeshRebuilt);
-        }
+        check_current(space)?;
         if samples.geometry().space_dim() != space.geometry().space_dim() {
             return Err(domain(format!(
                 "the trial function in `{}` lives in {} dimensions, the measure in {}",

@@ -4,7 +4,7 @@ use super::domain::{self, Block};
 use super::engine::Snapshot;
 use super::error::AssembleError;
 use super::lanes::LANES;
-use super::point_functions::{self, dirac_rule, spaces_of};
+use super::point_functions::{self, dirac_rule, own_particles, spaces_of};
 use super::scatter::{self, Colours};
 use super::tables::Basis;
 use crate::element::{
@@ -14,7 +14,7 @@ use crate::form::lower::{Coefficient, Input, Operand, Program, Slot, lower, vect
 pub(super) use crate::form::measure_degree;
 use crate::form::{DomainKind, FormError, Integral, Measure, Quantity, SideOf};
 use crate::geometry::{Geometry, MapClass, Topology, map_element};
-use crate::particle::ParticleQuadrature;
+use crate::particle::{ParticleQuadrature, ParticleSamples};
 use crate::space::{Space, VectorBasis};
 use std::ops::Range;
 use std::sync::Arc;
@@ -141,6 +141,8 @@ pub(crate) struct IntegralPlan {
     pub needs_second: bool,
     /// If the integral is over particles.
     pub particles: Option<ParticlePlan>,
+    /// If functions are of particles, these as the spaces know them.
+    pub own_particles: Option<Arc<ParticleSamples>>,
     pub layout: Layout,
     /// The integrand, for messages.
     pub text: String,
@@ -306,12 +308,17 @@ impl IntegralPlan {
         }
         let program = program;
         check_spaces(&program, &geometry, &topology, &text)?;
-        let elements = domain::elements(measure)?;
+        check_particles(measure, &program, &text)?;
+        let own = own_particles(&program, measure, &text)?;
+        let elements = match &own {
+            None => domain::elements(measure)?,
+            // No function lives in the other cells.
+            Some(own) => domain::elements_where(measure, |cell| !own.in_cell(cell).is_empty())?,
+        };
         let on_sides = measure.kind != DomainKind::Cells;
         let sides = if two_sided { 2 } else { 1 };
         check_inputs(&program, &text, on_sides, space_dim, topology.cell_count())?;
         check_quantities(&program, &text, on_sides, &*geometry, &points)?;
-        check_particles(measure, &program, &text)?;
         let turns = spaces_of(&program).any(|s| s.vector_basis().is_some());
         let needs_second = takes_gradients_of_vectors(&program);
 
@@ -354,11 +361,6 @@ impl IntegralPlan {
 
         for (space, slot) in slots_with_spaces(&program) {
             point_functions::check_slot(space, slot, &text)?;
-        }
-        for space in spaces_of(&program) {
-            if measure.particles.is_some() {
-                point_functions::check_anywhere(space, &text)?;
-            }
         }
 
         let map_basis = map_element(kind, map.degree);
@@ -449,6 +451,7 @@ impl IntegralPlan {
             turns,
             needs_second,
             particles,
+            own_particles: own,
             layout: Layout::default(),
             text,
             geometry,

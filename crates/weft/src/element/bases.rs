@@ -38,7 +38,7 @@ pub enum ElementFamily {
     Bubble,
     /// Uniform B-splines on a lattice.
     Spline,
-    /// A function for each point of a rule.
+    /// A function for each point of a rule, or for each particle in a cell.
     Points,
 }
 
@@ -65,6 +65,8 @@ enum Basis {
     Bubble(BubbleBasis),
     Spline(Spline),
     Points(PointBasis),
+    /// At most so many in a cell.
+    Particles(usize),
 }
 
 /// Basis functions of one family and degree on one kind of cell. Each has a node: a place in the
@@ -249,6 +251,12 @@ impl Element {
         ))
     }
 
+    /// Functions of particles, at most `most` in a cell; see [`Space::particles`](crate::space::Space::particles).
+    pub(crate) fn of_particles(kind: CellKind, most: usize) -> Element {
+        let (family, parts) = (ElementFamily::Points, points::particles(kind, most));
+        Element::of(family, kind, 0, parts, Basis::Particles)
+    }
+
     fn of<B>(
         family: ElementFamily,
         kind: CellKind,
@@ -284,16 +292,12 @@ impl Element {
 
     /// Name for messages: family, degree and cell.
     pub fn name(&self) -> String {
-        if self.family == ElementFamily::Points {
-            let (count, kind) = (self.node_count(), self.kind.name());
-            return format!("element of {count} points on a {kind}");
+        let kind = self.kind.name();
+        match &self.basis {
+            Basis::Points(_) => format!("element of {} points on a {kind}", self.node_count()),
+            Basis::Particles(_) => format!("element of particles in a {kind}"),
+            _ => format!("{} of degree {} on a {kind}", self.family, self.degree),
         }
-        format!(
-            "{} of degree {} on a {}",
-            self.family,
-            self.degree,
-            self.kind.name()
-        )
     }
 
     /// The Lagrange element that this is, if it is one.
@@ -325,15 +329,26 @@ impl Element {
     }
 
     /// Whether the functions have values at their nodes only, and no derivatives: those of
-    /// [points](Element::new_points) with a Dirac kernel.
+    /// [points](Element::new_points) with a Dirac kernel, and of particles.
     pub fn is_dirac(&self) -> bool {
-        matches!(&self.basis, Basis::Points(points) if points.is_dirac())
+        match &self.basis {
+            Basis::Points(points) => points.is_dirac(),
+            Basis::Particles(_) => true,
+            _ => false,
+        }
     }
 
-    /// Whether the functions have values at a point: all but Dirac ones have them everywhere.
+    /// Whether these are functions of particles.
+    pub(crate) fn is_of_particles(&self) -> bool {
+        matches!(self.basis, Basis::Particles(_))
+    }
+
+    /// Whether the functions have values at a point of every cell: all but Dirac ones have them
+    /// everywhere.
     pub fn has_values_at(&self, point: [f64; 3]) -> bool {
         match &self.basis {
             Basis::Points(points) => points.holds(point),
+            Basis::Particles(_) => false,
             _ => true,
         }
     }
@@ -375,6 +390,10 @@ impl Element {
         };
         let points = match (&self.basis, &other.basis) {
             (Basis::Points(a), Basis::Points(b)) => a.same(b),
+            (Basis::Particles(a), Basis::Particles(b)) => a == b,
+            (Basis::Points(_), Basis::Particles(_)) | (Basis::Particles(_), Basis::Points(_)) => {
+                false
+            }
             _ => true,
         };
         families && points && self.kind == other.kind && self.degree == other.degree
@@ -393,6 +412,10 @@ impl Element {
             Basis::Bubble(bubble) => bubble.evaluate(point, values, gradients),
             Basis::Spline(spline) => spline.evaluate(point, values, gradients),
             Basis::Points(points) => points.evaluate(point, values, gradients),
+            Basis::Particles(n) => {
+                values[..*n].fill(0.0);
+                gradients[..*n].fill([0.0; 3]);
+            }
         }
     }
 
@@ -412,8 +435,10 @@ impl Element {
         match &self.basis {
             Basis::Lagrange(lagrange) => lagrange.hessians(point, hessians),
             Basis::Legendre(legendre) => legendre.hessians(point, hessians),
-            // Linear functions.
-            Basis::Sides(_) => hessians[..self.node_count()].fill([[0.0; 3]; 3]),
+            // Linear functions, and functions without derivatives.
+            Basis::Sides(_) | Basis::Particles(_) => {
+                hessians[..self.node_count()].fill([[0.0; 3]; 3])
+            }
             Basis::Bubble(bubble) => bubble.hessians(point, hessians),
             Basis::Spline(spline) => spline.hessians(point, hessians),
             Basis::Points(points) => points.hessians(point, hessians),

@@ -155,6 +155,27 @@ impl PointBasis {
     }
 }
 
+/// `most` functions of particles, in a cell that has as many at most. They are known by number only,
+/// so they are 0 wherever they are evaluated, and an assembly says which is 1 at a particle.
+pub(super) fn particles(kind: CellKind, most: usize) -> Parts<usize> {
+    Parts {
+        nodes: vec![kind.center(); most],
+        entities: inside(kind, most),
+        basis: most,
+    }
+}
+
+/// Nodes in the interior of a cell.
+fn inside(kind: CellKind, count: usize) -> Entities {
+    let cell = Entity {
+        dim: kind.dim() as u8,
+        index: 0,
+    };
+    let places = vec![(cell, [0; 3]); count];
+    let closures = vec![Vec::new(); kind.side_count()];
+    Entities::of_nodes(kind, [0; 4], &places, closures)
+}
+
 fn square(a: [f64; 3], b: [f64; 3]) -> f64 {
     (0..3).map(|d| (a[d] - b[d]).powi(2)).sum()
 }
@@ -185,15 +206,9 @@ pub(super) fn points(
             });
         }
     }
-    let cell = Entity {
-        dim: kind.dim() as u8,
-        index: 0,
-    };
-    let places = vec![(cell, [0; 3]); nodes.len()];
-    let closures = vec![Vec::new(); kind.side_count()];
     Ok(Parts {
+        entities: inside(kind, nodes.len()),
         nodes,
-        entities: Entities::of_nodes(kind, [0; 4], &places, closures),
         basis: PointBasis {
             rule: rule.clone(),
             kernel: kernel.clone(),
