@@ -83,6 +83,12 @@ impl Functions {
             )));
         }
         check_current(space)?;
+        if !locator.is_current(&**space.geometry()) {
+            return Err(domain(format!(
+                "the cells of the trial function in `{}` moved after the locator was made; refit it",
+                samples.text()
+            )));
+        }
         if samples.geometry().space_dim() != space.geometry().space_dim() {
             return Err(domain(format!(
                 "the trial function in `{}` lives in {} dimensions, the measure in {}",

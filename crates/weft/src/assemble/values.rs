@@ -62,7 +62,8 @@ pub fn evaluate_at_positions(
 
 /// The field of `space` that has the degrees of freedom of `expression`: its values at the nodes, or
 /// its moments on edges, faces and cells in H(curl) and H(div) spaces, by quadrature. A node that
-/// several cells share takes the value of the cell with the smallest number. Particles in no cell take 0.
+/// several cells share takes the value of the cell with the smallest number, and one of a spline that
+/// lies in no cell that of the nearest, extrapolated. Particles in no cell take 0.
 pub fn interpolate(expression: &Expr, space: &Space) -> Result<Field, AssembleError> {
     let values = interpolate_values(expression, space)?;
     let field = Field::zeros(space);
@@ -129,14 +130,19 @@ fn moments(
 }
 
 /// From values at the element's nodes in every cell, `[cell][node][component]`, to degrees of
-/// freedom. A shared node takes the value of the cell with the smallest number.
+/// freedom. A shared node takes the value of the cell with the smallest number, of those nearest to it.
 pub(super) fn spread(values: &[f64], space: &Space, out: &mut [f64]) {
     let components = space.shape().len();
     let nodes = space.nodes_per_cell();
-    // Backwards, so that the smallest cell writes last.
-    for cell in (0..space.topology().cell_count()).rev() {
-        let all = space.cell_nodes(cell).iter().enumerate();
-        for (i, &node) in all.filter(|(_, node)| (**node as usize) < space.node_count()) {
+    let far = space.element().node_distances();
+    let mut least = vec![f64::INFINITY; space.node_count()];
+    for cell in 0..space.topology().cell_count() {
+        for (i, &node) in space.cell_nodes(cell).iter().enumerate() {
+            // Hanging nodes have no degrees of freedom.
+            let Some(least) = least.get_mut(node as usize).filter(|l| far[i] < **l) else {
+                continue;
+            };
+            *least = far[i];
             let value = &values[(cell * nodes + i) * components..][..components];
             set_node(value, space, node as usize, out);
         }

@@ -452,6 +452,17 @@ impl Element {
         table
     }
 
+    /// Squared distance of each node from the cell in reference coordinates: 0 but for splines, whose
+    /// nodes are vertices of a lattice around it too.
+    pub(crate) fn node_distances(&self) -> Vec<f64> {
+        if self.family != ElementFamily::Spline {
+            return vec![0.0; self.node_count()];
+        }
+        let beyond = |x: f64| (x - x.clamp(0.0, 1.0)).powi(2);
+        let distance = |x: &[f64; 3]| x.iter().map(|&x| beyond(x)).sum();
+        self.nodes.iter().map(distance).collect()
+    }
+
     /// Weights of the nodes for sums in place of integrals over the reference cell, all positive; they
     /// sum to 1. For lumped matrices.
     ///
