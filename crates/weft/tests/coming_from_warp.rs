@@ -9,7 +9,8 @@ use weft::assemble::{
     PointPlan, Reduction, ScalarPlan, VectorPlan,
 };
 use weft::element::{
-    CellKind, Element, Lagrange, NodeFamily, Quadrature, RuleFamily, VectorElement, VectorFamily,
+    CellKind, Element, Kernel, Lagrange, NodeFamily, Quadrature, RuleFamily, VectorElement,
+    VectorFamily,
 };
 use weft::field::{CrossField, Field};
 use weft::form::{
@@ -447,6 +448,13 @@ fn spaces() -> Done {
         VectorElement::new(family, CellKind::Tet, 1)?.function_count(),
         4
     );
+    assert_eq!(Space::points(&grid, 3)?.nodes_per_cell(), 4);
+    let rule = Quadrature::new(CellKind::Quad, 1)?;
+    let radial = Element::new_points(&rule, &Kernel::gaussian(0.5)?)?;
+    assert!((radial.tabulate(&[[0.5, 0.0, 0.0]]).values[0] - (-1.0f64).exp()).abs() < 1e-15);
+    let sand = ParticleQuadrature::new(&grid);
+    sand.rebuild(&Cloud::new(&[[0.1, 0.2, 0.0]], &[0.5]))?;
+    assert_eq!(Space::particles(&sand)?.cell_nodes(0), [0]);
     let (mut values, mut slopes) = ([0.0; 9], [[0.0; 3]; 9]);
     let lagrange = Lagrange::new(CellKind::Quad, 2, NodeFamily::Lobatto)?;
     lagrange.evaluate([0.5, 0.5, 0.0], &mut values, &mut slopes);

@@ -39,6 +39,9 @@ pub enum TransferError {
         /// "old" or "new".
         grid: &'static str,
     },
+    /// Functions that have values at some points only, and are taken at others.
+    #[error("functions of an {0} have values at these points only; a transfer takes others")]
+    Points(String),
     /// Field and space have different kinds of values.
     #[error(
         "the field has values of kind {field:?} and the space {space:?}; they must be the same"
@@ -161,6 +164,12 @@ impl Transfer {
         if space.geometry().id() != self.new.id() {
             return Err(other("space", "new"));
         }
+        if field.space().element().is_dirac() {
+            return Err(TransferError::Points(field.space().element().name()));
+        }
+        if space.particle_quadrature().is_some() {
+            return Err(TransferError::Points(space.element().name()));
+        }
         let (field, space) = (field.space().value(), space.value());
         if field != space {
             return Err(TransferError::Value { field, space });
@@ -225,6 +234,9 @@ impl Transfer {
     /// rules have; if the mass matrix of a continuous space cannot be solved to 1e-13.
     pub fn project(&self, field: &Field, space: &Space) -> Result<Field, TransferError> {
         self.check(field, space)?;
+        if space.element().is_dirac() {
+            return Err(TransferError::Points(space.element().name()));
+        }
         let degree = field.space().degree() + space.degree();
         let rule = Quadrature::new(CellKind::Hex, degree)?;
         let values = if space.shares_nodes() {

@@ -154,10 +154,11 @@ pub(super) fn place(integral: &mut IntegralPlan, test: &Space, trial: &Space, pa
                 for lane in 0..LANES {
                     let rows = test.cell_nodes(block.cells(part.test_side)[lane] as usize);
                     let columns = trial.cell_nodes(block.cells(part.trial_side)[lane] as usize);
-                    for (i, &row) in rows.iter().enumerate() {
+                    // A cell with fewer functions than others adds zeros to entries of its own.
+                    for (i, &row) in filled(rows, m).enumerate() {
                         let range = pattern.row_range(row as usize);
                         let known = &pattern.columns()[range.clone()];
-                        for (j, column) in columns.iter().enumerate() {
+                        for (j, column) in filled(columns, n).enumerate() {
                             let at = known.partition_point(|c| c < column);
                             positions[(i * n + j) * LANES + lane] = (range.start + at) as u32;
                         }
@@ -165,6 +166,12 @@ pub(super) fn place(integral: &mut IntegralPlan, test: &Space, trial: &Space, pa
                 }
             });
     }
+}
+
+/// `count` nodes: those of a cell, and the first of them for the rest.
+fn filled(nodes: &[u32], count: usize) -> impl Iterator<Item = &u32> {
+    let rest = nodes.first().into_iter().cycle();
+    nodes.iter().chain(rest).take(count)
 }
 
 /// A matrix over all nodes, and how its entries add up to one over the nodes with degrees of

@@ -212,8 +212,17 @@ fn morton(map: &GeometryMap, cells: usize) -> Vec<u64> {
 
 /// Resolve a measure into groups and blocks.
 pub(crate) fn elements(measure: &Measure) -> Result<Elements, AssembleError> {
+    elements_where(measure, |_| true)
+}
+
+/// The same for those elements of a measure that a function keeps.
+pub(crate) fn elements_where(
+    measure: &Measure,
+    keep: impl Fn(usize) -> bool,
+) -> Result<Elements, AssembleError> {
     let topology = measure.geometry.topology();
-    let selected = select(measure, &topology)?;
+    let mut selected = select(measure, &topology)?;
+    selected.retain(|&element| keep(element as usize));
     let codes = morton(&measure.geometry.map(), topology.cell_count());
 
     // (group, code, element) sorts into blocks.

@@ -363,8 +363,12 @@ fn fill_fields<S: Simd>(
         let values = &snapshot.fields[part.field];
         let components = space.components();
         for (lane, &cell) in block.cells(part.side).iter().enumerate() {
-            for (i, &node) in space.cell_nodes(cell as usize).iter().enumerate() {
+            let nodes = space.cell_nodes(cell as usize);
+            for (i, &node) in nodes.iter().enumerate() {
                 scratch.dofs[i][lane] = values[node as usize * components + part.dof];
+            }
+            for dofs in &mut scratch.dofs[nodes.len()..space.nodes_per_cell()] {
+                dofs[lane] = 0.0;
             }
         }
         let basis = Basis::Field(part.field);

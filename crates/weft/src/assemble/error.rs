@@ -3,6 +3,7 @@
 use crate::Real;
 use crate::element::ElementError;
 use crate::form::FormError;
+use crate::space::{Space, SpaceError};
 use crate::sparse::{BlockMatrix, Pattern};
 use std::sync::Arc;
 use thiserror::Error;
@@ -57,6 +58,11 @@ pub enum AssembleError {
     /// The particles are in cells that are no more.
     #[error("the particles were sorted into cells that changed since; rebuild their quadrature")]
     StaleParticles,
+    /// The particles are not those that a space was made at.
+    #[error(
+        "the particles were rebuilt after the space at them was made; make the space and the plan again"
+    )]
+    ParticlesRebuilt,
     /// Particle data for another number of particles.
     #[error("the particle data `{name}` is of {got} particles where the cloud has {expected}")]
     ParticleData {
@@ -85,6 +91,15 @@ pub enum AssembleError {
     /// The value of a functional is not a finite number.
     #[error("an integral is not a finite number; the integrand is `{0}`")]
     NotFinite(String),
+}
+
+/// Demands that neither the mesh of a space nor its particles were rebuilt.
+pub(super) fn check_current(space: &Space) -> Result<(), AssembleError> {
+    match space.check_current() {
+        Ok(()) => Ok(()),
+        Err(SpaceError::ParticlesRebuilt) => Err(AssembleError::ParticlesRebuilt),
+        Err(_) => Err(AssembleError::MeshRebuilt),
+    }
 }
 
 /// A plan writes into matrices of its own `pattern` and `block` only.

@@ -1,7 +1,8 @@
 //! Slots of the functions of a space at the points of samples: in the same cells, or in those of
 //! another geometry where the points are located.
 
-use super::error::AssembleError;
+use super::error::{AssembleError, check_current};
+use super::point_functions::{check_anywhere, check_points, check_slot};
 use super::samples::{Samples, domain};
 use crate::form::lower::scalar_slot::{PAIRS, SECOND};
 use crate::form::lower::vector_slot;
@@ -50,10 +51,14 @@ impl Functions {
                 samples.text()
             )));
         }
-        if space.check_current().is_err() {
-            return Err(AssembleError::MeshRebuilt);
-        }
+        check_current(space)?;
         let mut functions = Functions::empty(space, samples, side, slots);
+        functions.check_slots(samples)?;
+        if samples.same_in_all_cells() {
+            check_points(space, &samples.points, samples.text())?;
+        } else {
+            check_anywhere(space, samples.text())?;
+        }
         let cell = |e| samples.place(e, side).map_or(NONE, |(cell, _)| cell as u32);
         functions.cells = (0..samples.elements.len()).map(cell).collect();
         functions.common = samples.same_in_all_cells()
@@ -78,8 +83,12 @@ impl Functions {
                 samples.text()
             )));
         }
-        if space.check_current().is_err() {
-            return Err(AssembleError::MeshRebuilt);
+        check_current(space)?;
+        if !locator.is_current(&**space.geometry()) {
+            return Err(domain(format!(
+                "the cells of the trial function in `{}` moved after the locator was made; refit it",
+                samples.text()
+            )));
         }
         if samples.geometry().space_dim() != space.geometry().space_dim() {
             return Err(domain(format!(
@@ -89,6 +98,7 @@ impl Functions {
                 samples.geometry().space_dim()
             )));
         }
+        check_anywhere(space, samples.text())?;
         let mut functions = Functions::empty(space, samples, 0, slots);
         functions.located = true;
         let points = functions.points;
@@ -151,6 +161,11 @@ impl Functions {
             table: Vec::new(),
             missing: None,
         }
+    }
+
+    fn check_slots(&self, samples: &Samples) -> Result<(), AssembleError> {
+        let mut wanted = self.wanted.iter();
+        wanted.try_for_each(|&slot| check_slot(&self.space, slot as usize, samples.text()))
     }
 
     /// Numbers of all functions at a point.

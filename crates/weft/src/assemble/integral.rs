@@ -5,6 +5,7 @@ use super::engine::Snapshot;
 use super::error::AssembleError;
 use super::kernel::MOST_AXES;
 use super::lanes::LANES;
+use super::point_functions::{self, dirac_rule, own_particles, spaces_of};
 use super::scatter::{self, Colours};
 use super::tables::Basis;
 use crate::element::{
@@ -16,7 +17,7 @@ use crate::form::lower::{
 pub(super) use crate::form::measure_degree;
 use crate::form::{DomainKind, FormError, Integral, Measure, Quantity, SideOf};
 use crate::geometry::{Geometry, MapClass, Topology, map_element};
-use crate::particle::ParticleQuadrature;
+use crate::particle::{ParticleQuadrature, ParticleSamples};
 use crate::space::{Space, VectorBasis};
 use std::ops::Range;
 use std::sync::Arc;
@@ -144,6 +145,8 @@ pub(crate) struct IntegralPlan {
     pub needs_second: bool,
     /// If the integral is over particles.
     pub particles: Option<ParticlePlan>,
+    /// If functions are of particles, these as the spaces know them.
+    pub own_particles: Option<Arc<ParticleSamples>>,
     pub layout: Layout,
     /// The integrand, for messages.
     pub text: String,
@@ -320,18 +323,24 @@ impl IntegralPlan {
         let two_sided = measure.kind == DomainKind::InteriorSides;
         let mut program = lower(&integral.integrand, two_sided)?;
         let pieces = pieces(&program);
+        let dirac = dirac_rule(&program).cloned();
         if let Points::Coefficients(_) = points {
             // Functions are up to the caller, and may live elsewhere.
             (program.test, program.trial) = (None, None);
         }
         let program = program;
         check_spaces(&program, &geometry, &topology, &text)?;
-        let elements = domain::elements(measure)?;
+        check_particles(measure, &program, &text)?;
+        let own = own_particles(&program, measure, &text)?;
+        let elements = match &own {
+            None => domain::elements(measure)?,
+            // No function lives in the other cells.
+            Some(own) => domain::elements_where(measure, |cell| !own.in_cell(cell).is_empty())?,
+        };
         let on_sides = measure.kind != DomainKind::Cells;
         let sides = if two_sided { 2 } else { 1 };
         check_inputs(&program, &text, on_sides, space_dim, topology.cell_count())?;
         check_quantities(&program, &text, on_sides, &*geometry, &points)?;
-        check_particles(measure, &program, &text)?;
         let turns = spaces_of(&program).any(|s| s.vector_basis().is_some());
         let second = takes_second_derivatives(&program);
         let needs_second = second || takes_gradients_of_vectors(&program);
@@ -356,17 +365,26 @@ impl IntegralPlan {
                 (points.to_vec(), weights.to_vec())
             }
             Points::Quadrature | Points::Particles { .. } | Points::Coefficients(_) => {
-                let rule = match measure.family {
-                    None => Quadrature::new(element_kind, degree),
-                    Some(family) => Quadrature::with_family(element_kind, degree, family),
+                let chosen = measure.degree.is_some() || measure.family.is_some();
+                let rule = match (measure.family, dirac) {
+                    (_, Some(rule)) if !chosen && !on_sides => rule,
+                    (None, _) => Quadrature::new(element_kind, degree)
+                        .map_err(context)?
+                        .composite(pieces),
+                    (Some(family), _) => Quadrature::with_family(element_kind, degree, family)
+                        .map_err(context)?
+                        .composite(pieces),
                 };
-                let rule = rule.map_err(context)?.composite(pieces);
                 let scale = element_kind.reference_measure();
                 let weights: Vec<f64> = rule.weights().iter().map(|w| w * scale).collect();
                 (rule.points().to_vec(), weights)
             }
             Points::Listed(list) => (list.to_vec(), vec![1.0; list.len()]),
         };
+
+        for (space, slot) in slots_with_spaces(&program) {
+            point_functions::check_slot(space, slot, &text)?;
+        }
 
         let map_basis = map_element(kind, map.degree);
         let mut groups = Vec::with_capacity(elements.groups.len());
@@ -377,6 +395,9 @@ impl IntegralPlan {
                     None => rule_points.clone(),
                     Some(map) => rule_points.iter().map(|&p| map.apply(p)).collect(),
                 };
+                for space in spaces_of(&program) {
+                    point_functions::check_points(space, &at, &text)?;
+                }
                 tables.push(side_tables(&program, &map_basis, &at, second, needs_second));
             }
             let normal = key.maps.first().map(|map| map.normal(kind));
@@ -453,6 +474,7 @@ impl IntegralPlan {
             turns,
             needs_second,
             particles,
+            own_particles: own,
             layout: Layout::default(),
             text,
             geometry,
@@ -577,8 +599,7 @@ impl IntegralPlan {
 
 /// Parts of a cell along each axis on which all functions of a program are polynomials.
 fn pieces(program: &Program) -> usize {
-    let arguments = program.test.iter().chain(&program.trial);
-    let spaces = arguments.chain(program.fields.iter().map(|f| f.space()));
+    let spaces = spaces_of(program);
     spaces.map(|s| s.element().pieces()).max().unwrap_or(1)
 }
 
@@ -616,12 +637,6 @@ fn side_tables(
         trial,
         fields,
     }
-}
-
-/// Spaces of the arguments and fields.
-fn spaces_of(program: &Program) -> impl Iterator<Item = &Space> {
-    let arguments = program.test.iter().chain(&program.trial);
-    arguments.chain(program.fields.iter().map(|f| f.space()))
 }
 
 /// Every slot of an argument or field, with its space.

@@ -1,6 +1,6 @@
 //! Interpolation of expressions into nodes.
 
-use super::error::AssembleError;
+use super::error::{AssembleError, check_current};
 use super::integral::Rule;
 use super::nodes::{NodePlaces, Place};
 use super::samples::{Samples, domain};
@@ -256,13 +256,17 @@ pub(super) fn check_target(space: &Space, measure: &Measure) -> Result<(), Assem
             element.family()
         )));
     }
+    if space.particle_quadrature().is_some() {
+        return Err(domain(
+            "the nodes of a space of particles are not the same in all cells; use `interpolate`, or \
+             `InterpolationMatrix::at_positions` for a matrix"
+                .to_owned(),
+        ));
+    }
     if space.geometry().id() != measure.geometry.id() {
         return Err(domain(
             "the space lives on another geometry than the measure".to_owned(),
         ));
     }
-    if space.check_current().is_err() {
-        return Err(AssembleError::MeshRebuilt);
-    }
-    Ok(())
+    check_current(space)
 }

@@ -415,8 +415,16 @@ pub(super) fn free_points(
 ///
 /// # Errors
 /// [`AssembleError::Outside`] if a node of `fine` lies outside the geometry of `coarse`; for other
-/// shapes of value, and H(curl) and H(div) spaces as `fine`.
+/// shapes of value, and spaces as `fine` whose degrees of freedom are not values at nodes: splines of
+/// degree 2 and more, radial functions, H(curl) and H(div) spaces.
 pub fn prolongation(coarse: &Space, fine: &Space) -> Result<BlockMatrix, AssembleError> {
+    if !fine.element().is_nodal() {
+        return Err(domain(format!(
+            "the degrees of freedom of a {} are not values at its nodes, so these make no prolongation; \
+             use `project`",
+            fine.element().name()
+        )));
+    }
     let cells = Measure::new(DomainKind::Cells, fine.geometry().clone());
     let u = Expr::trial(coarse);
     if coarse.geometry().id() == fine.geometry().id() {

@@ -22,6 +22,7 @@ mod mortar;
 mod nodal;
 mod nodes;
 mod plan;
+mod point_functions;
 mod quantity;
 mod samples;
 mod scatter;

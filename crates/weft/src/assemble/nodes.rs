@@ -100,6 +100,9 @@ impl NodePlaces {
         }
         all.sort_unstable();
         all.dedup();
+        if !on_sides {
+            keep_nearest(&mut all, &element.node_distances(), count);
+        }
         let (offsets, places) = by_row(count, all);
         Ok(NodePlaces {
             points,
@@ -134,6 +137,16 @@ impl NodePlaces {
     pub fn node_count(&self) -> usize {
         self.offsets.len() - 1
     }
+}
+
+/// Keeps the places in the cells that are nearest to each node: those that hold it, if there are any.
+fn keep_nearest(all: &mut Vec<(u32, Place)>, distances: &[f64], nodes: usize) {
+    let mut least = vec![f64::INFINITY; nodes];
+    for (node, place) in &*all {
+        let least = &mut least[*node as usize];
+        *least = least.min(distances[place.point as usize]);
+    }
+    all.retain(|(node, place)| distances[place.point as usize] <= least[*node as usize]);
 }
 
 /// Where the entries of each of `rows` rows start, and these, from entries sorted by row.

@@ -84,6 +84,10 @@ impl Plan {
         if samples.is_some_and(|s| !Arc::ptr_eq(s.topology(), &plan.topology)) {
             return Err(AssembleError::StaleParticles);
         }
+        let own = plan.own_particles.as_deref();
+        if own.is_some_and(|own| samples.is_none_or(|s| !std::ptr::eq(own, s))) {
+            return Err(AssembleError::ParticlesRebuilt);
+        }
         let general = plan.geometry.map_class() == MapClass::General;
         let map = plan.geometry.map();
         plan.program.evaluate_uniforms(&mut self.uniforms);

@@ -413,6 +413,9 @@ pub(super) fn tabulate(
                 let (from, slopes): (&[f64], &[[f64; 3]]) = match run.sample(lane, first + q) {
                     Some(sample) => {
                         element.evaluate(run.samples.xi()[sample], own_values, own_gradients);
+                        if element.is_of_particles() {
+                            own_values[first + q] = 1.0;
+                        }
                         (own_values, own_gradients)
                     }
                     None => (&centre.values, &centre.gradients),

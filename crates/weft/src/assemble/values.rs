@@ -1,10 +1,12 @@
 //! Values of expressions at points, interpolation and projection into spaces.
 
-use super::error::AssembleError;
+use super::error::{AssembleError, check_current};
 use super::integral::measure_degree;
 use super::interpolation_matrix::free_points;
 use super::plan::PointPlan;
+use super::point_functions::dirac_rule;
 use crate::field::Field;
+use crate::form::lower::lower;
 use crate::form::{Expr, FormError};
 use crate::geometry::{Geometry, MapClass, frames_at};
 use crate::solve::{Jacobi, Krylov, KrylovOptions, Method, SolveError};
@@ -60,7 +62,8 @@ pub fn evaluate_at_positions(
 
 /// The field of `space` that has the degrees of freedom of `expression`: its values at the nodes, or
 /// its moments on edges, faces and cells in H(curl) and H(div) spaces, by quadrature. A node that
-/// several cells share takes the value of the cell with the smallest number.
+/// several cells share takes the value of the cell with the smallest number, and one of a spline that
+/// lies in no cell that of the nearest, extrapolated. Particles in no cell take 0.
 pub fn interpolate(expression: &Expr, space: &Space) -> Result<Field, AssembleError> {
     let values = interpolate_values(expression, space)?;
     let field = Field::zeros(space);
@@ -75,9 +78,19 @@ pub(crate) fn interpolate_values(
 ) -> Result<Vec<f64>, AssembleError> {
     check_shape(expression, space)?;
     let mut out = vec![0.0; space.dof_count()];
-    match space.vector_basis() {
-        Some(basis) => moments(expression, space, basis, &mut out)?,
-        None => {
+    match (space.vector_basis(), space.particle_quadrature()) {
+        (Some(basis), _) => moments(expression, space, basis, &mut out)?,
+        (None, Some(particles)) => {
+            check_current(space)?;
+            let mut plan = PointPlan::on_particles(expression, particles)?;
+            let components = space.shape().len();
+            let mut values = vec![0.0; space.node_count() * components];
+            plan.evaluate(&mut values)?;
+            for (node, value) in values.chunks_exact(components).enumerate() {
+                set_node(value, space, node, &mut out);
+            }
+        }
+        (None, None) => {
             let values = evaluate_at(expression, space.geometry(), space.element().nodes())?;
             spread(&values, space, &mut out);
         }
@@ -117,22 +130,31 @@ fn moments(
 }
 
 /// From values at the element's nodes in every cell, `[cell][node][component]`, to degrees of
-/// freedom. A shared node takes the value of the cell with the smallest number.
+/// freedom. A shared node takes the value of the cell with the smallest number, of those nearest to it.
 pub(super) fn spread(values: &[f64], space: &Space, out: &mut [f64]) {
-    let per_node = space.components();
     let components = space.shape().len();
-    let kind = space.value();
     let nodes = space.nodes_per_cell();
-    // Backwards, so that the smallest cell writes last.
-    for cell in (0..space.topology().cell_count()).rev() {
-        let all = space.cell_nodes(cell).iter().enumerate();
-        for (i, &node) in all.filter(|(_, node)| (**node as usize) < space.node_count()) {
+    let far = space.element().node_distances();
+    let mut least = vec![f64::INFINITY; space.node_count()];
+    for cell in 0..space.topology().cell_count() {
+        for (i, &node) in space.cell_nodes(cell).iter().enumerate() {
+            // Hanging nodes have no degrees of freedom.
+            let Some(least) = least.get_mut(node as usize).filter(|l| far[i] < **l) else {
+                continue;
+            };
+            *least = far[i];
             let value = &values[(cell * nodes + i) * components..][..components];
-            for dof in 0..per_node {
-                let (component, factor) = kind.component_of(dof);
-                out[node as usize * per_node + dof] = factor * value[component];
-            }
+            set_node(value, space, node as usize, out);
         }
+    }
+}
+
+/// The degrees of freedom of a node from its value.
+fn set_node(value: &[f64], space: &Space, node: usize, out: &mut [f64]) {
+    let per_node = space.components();
+    for (dof, out) in out[node * per_node..][..per_node].iter_mut().enumerate() {
+        let (component, factor) = space.value().component_of(dof);
+        *out = factor * value[component];
     }
 }
 
@@ -150,8 +172,12 @@ pub(super) fn check_shape(expression: &Expr, space: &Space) -> Result<(), Assemb
     Ok(())
 }
 
-/// The L² projection of `expression` into `space`, solved to 1e-13.
+/// The L² projection of `expression` into `space`, solved to 1e-13. Into [values at
+/// particles](Space::particles) it is what [`interpolate`] gives.
 pub fn project(expression: &Expr, space: &Space) -> Result<Field, ProjectError> {
+    if space.particle_quadrature().is_some() {
+        return Ok(interpolate(expression, space)?);
+    }
     check_shape(expression, space)?;
     let (u, v) = (Expr::trial(space), Expr::test(space));
     // One rule for both sides, so that functions of the space are reproduced.
@@ -161,11 +187,14 @@ pub fn project(expression: &Expr, space: &Space) -> Result<Field, ProjectError> 
         .max(space.degree())
         .saturating_add(space.degree())
         .saturating_add(measure_degree(space.element().kind(), map_degree));
-    let measure =
-        crate::form::Measure::new(crate::form::DomainKind::Cells, space.geometry().clone())
-            .degree(degree);
-    let mass = super::matrix(&u.inner(&v).over(&measure))?;
-    let load = expression.inner(&v).over(&measure);
+    let own = crate::form::Measure::new(crate::form::DomainKind::Cells, space.geometry().clone());
+    // Functions with values at some points only have a rule of their own.
+    let integral = |f: Expr| match dirac_rule(&lower(&f, false)?) {
+        Some(_) => Ok::<_, AssembleError>(f.over(&own)),
+        None => Ok(f.over(&own.clone().degree(degree))),
+    };
+    let mass = super::matrix(&integral(u.inner(&v))?)?;
+    let load = integral(expression.inner(&v))?;
     if load.is_zero() {
         return Ok(Field::zeros(space));
     }

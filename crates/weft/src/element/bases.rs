@@ -12,6 +12,7 @@ use super::lagrange::{Lagrange, NodeFamily, Tabulation, tabulate, tabulate_hessi
 use super::legendre::LegendreBasis;
 use super::modal::inverse;
 use super::nodal::{self, BubbleBasis, Parts, SideBasis};
+use super::points::{self, Kernel, PointBasis};
 use super::spline::{MAX_SPLINE_DEGREE, Spline};
 use super::{CellKind, ElementError, Quadrature};
 
@@ -37,6 +38,8 @@ pub enum ElementFamily {
     Bubble,
     /// Uniform B-splines on a lattice.
     Spline,
+    /// A function for each point of a rule, or for each particle in a cell.
+    Points,
 }
 
 impl std::fmt::Display for ElementFamily {
@@ -48,6 +51,7 @@ impl std::fmt::Display for ElementFamily {
             ElementFamily::CrouzeixRaviart => f.write_str("Crouzeix-Raviart"),
             ElementFamily::Bubble => f.write_str("bubble"),
             ElementFamily::Spline => f.write_str("B-spline"),
+            ElementFamily::Points => f.write_str("point"),
         }
     }
 }
@@ -60,6 +64,9 @@ enum Basis {
     Sides(SideBasis),
     Bubble(BubbleBasis),
     Spline(Spline),
+    Points(PointBasis),
+    /// At most so many in a cell.
+    Particles(usize),
 }
 
 /// Basis functions of one family and degree on one kind of cell. Each has a node: a place in the
@@ -205,6 +212,51 @@ impl Element {
         Ok(Element::of(family, kind, degree, parts, Basis::Spline))
     }
 
+    /// A function for each point of `rule`, of the distance from it. The node is the point; neighbours
+    /// share none. In integrals with such functions of [Dirac](Kernel::dirac) type, which have values at
+    /// their points only, `rule` is the default, and another one is an error.
+    ///
+    /// Radial functions count as polynomials of the rule's degree when a rule is chosen, and like
+    /// those of splines they do not vanish at each other's nodes.
+    ///
+    /// ```
+    /// use weft::assemble::{integrate, interpolate};
+    /// use weft::element::{CellKind, Element, Kernel, Quadrature};
+    /// use weft::form::Expr;
+    /// use weft::geometry::Grid2;
+    /// use weft::space::Space;
+    /// use std::sync::Arc;
+    ///
+    /// let grid = Grid2::unit([3, 2])?;
+    /// let rule = Quadrature::new(CellKind::Quad, 3)?;
+    /// let element = Element::new_points(&rule, &Kernel::dirac())?;
+    /// let space = Space::with_element(Arc::new(grid.clone()), element, false)?;
+    /// let cubes = interpolate(&Expr::position(&grid).at(0).pow(3.0), &space)?;
+    /// assert!((integrate(&cubes.expr().dx(&grid))? - 0.25).abs() < 1e-14);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// For more than [`MAX_POINTS`](super::MAX_POINTS) points, and if two are the same.
+    pub fn new_points(rule: &Quadrature, kernel: &Kernel) -> Result<Element, ElementError> {
+        let parts = points::points(rule, kernel)?;
+        let degree = parts.basis.degree();
+        let family = ElementFamily::Points;
+        Ok(Element::of(
+            family,
+            rule.kind(),
+            degree,
+            parts,
+            Basis::Points,
+        ))
+    }
+
+    /// Functions of particles, at most `most` in a cell; see [`Space::particles`](crate::space::Space::particles).
+    pub(crate) fn of_particles(kind: CellKind, most: usize) -> Element {
+        let (family, parts) = (ElementFamily::Points, points::particles(kind, most));
+        Element::of(family, kind, 0, parts, Basis::Particles)
+    }
+
     fn of<B>(
         family: ElementFamily,
         kind: CellKind,
@@ -240,12 +292,12 @@ impl Element {
 
     /// Name for messages: family, degree and cell.
     pub fn name(&self) -> String {
-        format!(
-            "{} of degree {} on a {}",
-            self.family,
-            self.degree,
-            self.kind.name()
-        )
+        let kind = self.kind.name();
+        match &self.basis {
+            Basis::Points(_) => format!("element of {} points on a {kind}", self.node_count()),
+            Basis::Particles(_) => format!("element of particles in a {kind}"),
+            _ => format!("{} of degree {} on a {kind}", self.family, self.degree),
+        }
     }
 
     /// The Lagrange element that this is, if it is one.
@@ -269,14 +321,53 @@ impl Element {
     /// Whether each function is 1 at its own node and 0 at all others, so that a degree of freedom
     /// is the value at its node.
     pub fn is_nodal(&self) -> bool {
-        !matches!(self.basis, Basis::Spline(_))
+        match &self.basis {
+            Basis::Spline(_) => false,
+            Basis::Points(points) => points.is_dirac(),
+            _ => true,
+        }
+    }
+
+    /// Whether the functions have values at their nodes only, and no derivatives: those of
+    /// [points](Element::new_points) with a Dirac kernel, and of particles.
+    pub fn is_dirac(&self) -> bool {
+        match &self.basis {
+            Basis::Points(points) => points.is_dirac(),
+            Basis::Particles(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether these are functions of particles.
+    pub(crate) fn is_of_particles(&self) -> bool {
+        matches!(self.basis, Basis::Particles(_))
+    }
+
+    /// Whether the functions have values at a point of every cell: all but Dirac ones have them
+    /// everywhere.
+    pub fn has_values_at(&self, point: [f64; 3]) -> bool {
+        match &self.basis {
+            Basis::Points(points) => points.holds(point),
+            Basis::Particles(_) => false,
+            _ => true,
+        }
+    }
+
+    /// The rule whose points have the functions, if it is one of [points](Element::new_points).
+    pub fn point_rule(&self) -> Option<&Quadrature> {
+        match &self.basis {
+            Basis::Points(points) => Some(points.rule()),
+            _ => None,
+        }
     }
 
     /// Whether functions are continuous where neighbours share nodes.
     pub fn is_conforming(&self) -> bool {
         match self.family {
             ElementFamily::Lagrange(_) => self.degree > 0,
-            ElementFamily::Polynomial | ElementFamily::CrouzeixRaviart => false,
+            ElementFamily::Polynomial | ElementFamily::CrouzeixRaviart | ElementFamily::Points => {
+                false
+            }
             _ => true,
         }
     }
@@ -297,7 +388,15 @@ impl Element {
             (ElementFamily::Lagrange(a), ElementFamily::Lagrange(b)) => a == b || self.degree <= 2,
             (a, b) => a == b,
         };
-        families && self.kind == other.kind && self.degree == other.degree
+        let points = match (&self.basis, &other.basis) {
+            (Basis::Points(a), Basis::Points(b)) => a.same(b),
+            (Basis::Particles(a), Basis::Particles(b)) => a == b,
+            (Basis::Points(_), Basis::Particles(_)) | (Basis::Particles(_), Basis::Points(_)) => {
+                false
+            }
+            _ => true,
+        };
+        families && points && self.kind == other.kind && self.degree == other.degree
     }
 
     /// Values and reference gradients at one point, which may lie outside the cell. Allocates
@@ -312,6 +411,11 @@ impl Element {
             Basis::Sides(sides) => sides.evaluate(point, values, gradients),
             Basis::Bubble(bubble) => bubble.evaluate(point, values, gradients),
             Basis::Spline(spline) => spline.evaluate(point, values, gradients),
+            Basis::Points(points) => points.evaluate(point, values, gradients),
+            Basis::Particles(n) => {
+                values[..*n].fill(0.0);
+                gradients[..*n].fill([0.0; 3]);
+            }
         }
     }
 
@@ -331,10 +435,13 @@ impl Element {
         match &self.basis {
             Basis::Lagrange(lagrange) => lagrange.hessians(point, hessians),
             Basis::Legendre(legendre) => legendre.hessians(point, hessians),
-            // Linear functions.
-            Basis::Sides(_) => hessians[..self.node_count()].fill([[0.0; 3]; 3]),
+            // Linear functions, and functions without derivatives.
+            Basis::Sides(_) | Basis::Particles(_) => {
+                hessians[..self.node_count()].fill([[0.0; 3]; 3])
+            }
             Basis::Bubble(bubble) => bubble.hessians(point, hessians),
             Basis::Spline(spline) => spline.hessians(point, hessians),
+            Basis::Points(points) => points.hessians(point, hessians),
         }
     }
 
@@ -343,6 +450,17 @@ impl Element {
         let mut table = self.tabulate(points);
         tabulate_hessians(&mut table, points, |x, out| self.hessians(x, out));
         table
+    }
+
+    /// Squared distance of each node from the cell in reference coordinates: 0 but for splines, whose
+    /// nodes are vertices of a lattice around it too.
+    pub(crate) fn node_distances(&self) -> Vec<f64> {
+        if self.family != ElementFamily::Spline {
+            return vec![0.0; self.node_count()];
+        }
+        let beyond = |x: f64| (x - x.clamp(0.0, 1.0)).powi(2);
+        let distance = |x: &[f64; 3]| x.iter().map(|&x| beyond(x)).sum();
+        self.nodes.iter().map(distance).collect()
     }
 
     /// Weights of the nodes for sums in place of integrals over the reference cell, all positive; they
@@ -355,9 +473,16 @@ impl Element {
     /// for linear functions; or equal weights, exact for constants only, if those are not positive, as
     /// for discontinuous polynomials of degree 1 on a quad.
     ///
+    /// Points have the weights of their rule.
+    ///
     /// # Errors
     /// If there is no rule for integrals of the functions: not in the present degrees.
     pub fn node_weights(&self) -> Result<Vec<f64>, ElementError> {
+        if let Some(rule) = self.point_rule()
+            && rule.weights().iter().all(|&w| w > 0.0)
+        {
+            return Ok(rule.weights().to_vec());
+        }
         let rule = Quadrature::new(self.kind, self.degree)?.composite(self.pieces());
         let table = self.tabulate(rule.points());
         let mut integrals = vec![0.0; self.node_count()];

@@ -71,6 +71,37 @@ pub enum ElementError {
         /// Highest degree available.
         max: usize,
     },
+    /// No points, or more than an element can have functions for.
+    #[error("an element of {points} points on a {}: between 1 and {max} are accepted", kind.name())]
+    PointCount {
+        /// Cell of the points.
+        kind: CellKind,
+        /// Points given.
+        points: usize,
+        /// Most points.
+        max: usize,
+    },
+    /// Two points are one.
+    #[error("points {first} and {second} of a {} are the same point", kind.name())]
+    SamePoints {
+        /// Cell of the points.
+        kind: CellKind,
+        /// The one.
+        first: usize,
+        /// The other.
+        second: usize,
+    },
+    /// The radius of a kernel, printed.
+    #[error("the radius of a kernel is positive and finite, not {0}")]
+    KernelRadius(String),
+    /// Points and weights that make no rule.
+    #[error("no rule on a {}: {reason}", kind.name())]
+    NoRule {
+        /// Cell of the points.
+        kind: CellKind,
+        /// What is wrong.
+        reason: String,
+    },
     /// The degree of the shape functions is beyond what is supported.
     #[error("no Lagrange element of degree {degree} with {family} nodes on a {}: degrees 0 to {max} are accepted", kind.name())]
     LagrangeDegree {

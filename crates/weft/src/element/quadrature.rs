@@ -15,6 +15,21 @@ pub const MAX_TENSOR_DEGREE: usize = 127;
 /// Highest degree of a rule on a triangle or tet.
 pub const MAX_SIMPLEX_DEGREE: usize = 40;
 
+/// Sums of weights and of monomials agree to this.
+const SUM_TOLERANCE: f64 = 1e-12;
+
+/// Points may lie this far outside the cell by rounding.
+const INSIDE: f64 = 1e-12;
+
+/// Whether a point is in the reference cell.
+fn within(kind: CellKind, x: [f64; 3]) -> bool {
+    let used = &x[..kind.dim()];
+    let unused = x[kind.dim()..].iter().all(|&c| c == 0.0);
+    let sum: f64 = used.iter().sum();
+    let far = kind.is_tensor() || kind == CellKind::Point || sum <= 1.0 + INSIDE;
+    unused && far && used.iter().all(|c| (-INSIDE..=1.0 + INSIDE).contains(c))
+}
+
 /// Family of one-dimensional rules from which rules on tensor cells are built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RuleFamily {
@@ -166,6 +181,84 @@ impl Quadrature {
             let rule = family.line_rule(degree)?;
             Ok(Quadrature::product(kind, rule.degree(), &[&rule; 3]))
         }
+    }
+
+    /// A rule of one's own: points in the reference cell, and weights that sum to 1, of any sign. Its
+    /// degree is found by trying monomials.
+    ///
+    /// ```
+    /// use weft::element::{CellKind, Quadrature};
+    ///
+    /// let ends = [[0.0; 3], [0.5, 0.0, 0.0], [1.0, 0.0, 0.0]];
+    /// let simpson = Quadrature::from_points(CellKind::Segment, &ends, &[1.0 / 6.0, 2.0 / 3.0, 1.0 / 6.0])?;
+    /// assert_eq!(simpson.degree(), 3);
+    /// # Ok::<(), weft::element::ElementError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ElementError::NoRule`] for a point outside the cell, for weights that are not finite or do not
+    /// sum to 1, for another number of weights, and for no points.
+    pub fn from_points(
+        kind: CellKind,
+        points: &[[f64; 3]],
+        weights: &[f64],
+    ) -> Result<Quadrature, ElementError> {
+        let fail = |reason| Err(ElementError::NoRule { kind, reason });
+        if points.len() != weights.len() || points.is_empty() {
+            let (points, weights) = (points.len(), weights.len());
+            return fail(format!(
+                "{points} points and {weights} weights are given; one weight for each of at least one point is accepted"
+            ));
+        }
+        if let Some((q, x)) = points.iter().enumerate().find(|(_, x)| !within(kind, **x)) {
+            return fail(format!(
+                "point {q} at {x:?} lies outside the reference cell"
+            ));
+        }
+        let sum: f64 = weights.iter().sum();
+        if (sum - 1.0).abs() < SUM_TOLERANCE {
+            let mut rule = Quadrature {
+                kind,
+                degree: 0,
+                points: points.to_vec(),
+                weights: weights.to_vec(),
+            };
+            rule.degree = rule.exact_degree();
+            return Ok(rule);
+        }
+        fail(format!("the weights sum to {sum}, not to 1"))
+    }
+
+    /// Degree to which monomials are integrated as by the default rules.
+    fn exact_degree(&self) -> usize {
+        let (dim, tensor) = (self.kind.dim(), self.kind.is_tensor());
+        if dim == 0 {
+            return usize::MAX;
+        }
+        let exact = |degree: usize| {
+            let Ok(rule) = Quadrature::new(self.kind, degree) else {
+                return false;
+            };
+            let count = (degree + 1).pow(dim as u32);
+            let powers = |k: usize| -> [usize; 3] {
+                std::array::from_fn(|d| k / (degree + 1).pow(d as u32) % (degree + 1))
+            };
+            (0..count).map(powers).all(|m| {
+                let new = match tensor {
+                    true => m.contains(&degree),
+                    false => m.iter().sum::<usize>() == degree,
+                };
+                !new || (rule.monomial(m) - self.monomial(m)).abs() < SUM_TOLERANCE
+            })
+        };
+        (1..).take_while(|&d| exact(d)).last().unwrap_or(0)
+    }
+
+    /// The sum for a monomial.
+    fn monomial(&self, m: [usize; 3]) -> f64 {
+        let value = |x: &[f64; 3]| -> f64 { (0..3).map(|d| x[d].powi(m[d] as i32)).product() };
+        let all = self.points.iter().zip(&self.weights);
+        all.map(|(x, w)| w * value(x)).sum()
     }
 
     /// The same rule on each part of a cell cut into `parts` along each axis: exact for functions

@@ -1,6 +1,6 @@
 //! Fields evaluated anywhere: on another mesh than their own, and outside of it.
 
-use super::{Field, FieldError, PointValue, component_at};
+use super::{Field, FieldError, PointValue, check_anywhere, component_at};
 use crate::element::Lagrange;
 use crate::form::{Expr, NativeFunction, Shape};
 use crate::geometry::{GeometryMap, LocateError, Locator, frame_from, map_element};
@@ -78,7 +78,8 @@ impl CrossField {
     /// The field where its geometry is.
     ///
     /// # Errors
-    /// If the mesh was rebuilt after the field's space was made on it.
+    /// If the mesh was rebuilt after the field's space was made on it; for [functions of
+    /// points](crate::element::Kernel::dirac) without values elsewhere.
     pub fn new(field: &Field) -> Result<CrossField, FieldError> {
         CrossField::within(field, 0.0)
     }
@@ -91,6 +92,7 @@ impl CrossField {
     pub fn within(field: &Field, max_distance: f64) -> Result<CrossField, FieldError> {
         let space = field.space();
         space.check_current()?;
+        check_anywhere(space)?;
         let geometry = &**space.geometry();
         let map = geometry.map();
         Ok(CrossField(Arc::new(Inner {

@@ -35,6 +35,12 @@ pub enum FieldError {
         /// Cells of the geometry.
         count: usize,
     },
+    /// The functions have values at some points only.
+    #[error("functions of an {element} have values at these points only, and no derivatives")]
+    PointsOnly {
+        /// Name of the element.
+        element: String,
+    },
     /// The mesh was rebuilt.
     #[error(transparent)]
     Space(#[from] SpaceError),
@@ -140,6 +146,10 @@ impl Field {
 
     /// Value (row-major components) and gradient (`[component][axis]`) in cell `cell` at
     /// reference coordinates `xi`. Coordinates outside the cell extrapolate.
+    ///
+    /// # Errors
+    /// For a cell that is none, if the mesh was rebuilt, and for [functions of
+    /// points](crate::element::Kernel::dirac) without values and derivatives elsewhere.
     pub fn evaluate(&self, cell: usize, xi: [f64; 3]) -> Result<PointValue, FieldError> {
         let space = &self.0.space;
         let geometry = space.geometry();
@@ -148,6 +158,7 @@ impl Field {
         if cell >= count {
             return Err(FieldError::NoSuchCell { cell, count });
         }
+        check_anywhere(space)?;
         let frame = crate::geometry::frame_at(&**geometry, cell, xi);
         if let Some(basis) = space.vector_basis() {
             let values = self.values();
@@ -207,6 +218,16 @@ impl Field {
             value: value[..dim].to_vec(),
             gradient: gradient[..dim].to_vec(),
         }
+    }
+}
+
+/// Demands functions that have values and derivatives anywhere.
+fn check_anywhere(space: &Space) -> Result<(), FieldError> {
+    match space.element().is_dirac() {
+        false => Ok(()),
+        true => Err(FieldError::PointsOnly {
+            element: space.element().name(),
+        }),
     }
 }
 

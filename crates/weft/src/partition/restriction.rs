@@ -113,7 +113,8 @@ impl SpaceRestriction {
                     }
                 }
             };
-            known(space.cell_nodes(cell as usize)[i % per_cell])
+            let nodes = space.cell_nodes(cell as usize);
+            nodes.get(i % per_cell).map_or(NULL, |&node| known(node))
         };
         let slots = elements.len() * per_element;
         self.lists.rebuild(partition.node_count(), slots, node)?;

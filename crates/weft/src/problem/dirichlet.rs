@@ -384,7 +384,8 @@ fn check_nodes(space: &Space) -> Result<(), ProblemError> {
     if space.vector_element().is_some() {
         return Ok(());
     }
-    if element.is_nodal() && element.family() != ElementFamily::Polynomial {
+    let inside = [ElementFamily::Polynomial, ElementFamily::Points];
+    if element.is_nodal() && !inside.contains(&element.family()) {
         return Ok(());
     }
     Err(ProblemError::Mismatch(format!(

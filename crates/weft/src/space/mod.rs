@@ -5,14 +5,18 @@
 //! it refers to the mesh as it was, and assembly says so instead of mixing the two.
 
 mod numbering;
+mod particles;
 mod value;
 mod vector;
 
 pub(crate) use numbering::Nodes;
+use particles::AtParticles;
 pub use value::ValueKind;
 pub(crate) use vector::{MAX_SHARED, VectorBasis};
 
-use crate::element::{CellKind, Element, ElementError, NodeFamily, VectorElement, VectorFamily};
+use crate::element::{
+    CellKind, Element, ElementError, Kernel, NodeFamily, Quadrature, VectorElement, VectorFamily,
+};
 use crate::form::Shape;
 use crate::geometry::{Geometry, Hanging, Topology};
 use std::sync::Arc;
@@ -37,6 +41,12 @@ pub enum SpaceError {
     /// The mesh is not the one that the space was numbered on.
     #[error("the mesh was rebuilt after the space was made on it; make the space again")]
     MeshRebuilt,
+    /// The particles are not those that the space was made at.
+    #[error("the particles were rebuilt after the space at them was made; make the space again")]
+    ParticlesRebuilt,
+    /// More particles in a cell than it can have functions.
+    #[error("{0} samples of particles are in one cell; at most {max} have functions", max = crate::element::MAX_POINTS)]
+    ManyParticles(usize),
     /// The basis has no hanging nodes.
     #[error(
         "on a grid with hanging nodes a continuous space has Lagrange functions, not {0}; use `Space::lagrange`"
@@ -103,6 +113,8 @@ struct Inner {
     nodes: Arc<Nodes>,
     /// If the functions are vectors.
     vector: Option<Arc<VectorBasis>>,
+    /// If the nodes are particles; they are numbered by these then.
+    particles: Option<Arc<AtParticles>>,
 }
 
 /// A function space on a geometry. Cloning copies a handle.
@@ -220,6 +232,21 @@ impl Space {
         Space::with_element(Arc::new(geometry.clone()), element, true)
     }
 
+    /// Scalar space of values at the points of the default rule of `degree` in every cell; see
+    /// [`Element::new_points`]. Integrals are sums over these points: the mass matrix is diagonal.
+    /// Functions have no values elsewhere, and no derivatives.
+    ///
+    /// # Errors
+    /// If there is no such rule, or if it has more than [`MAX_POINTS`](crate::element::MAX_POINTS) points.
+    pub fn points<G>(geometry: &G, degree: usize) -> Result<Space, SpaceError>
+    where
+        G: Geometry + Clone + 'static,
+    {
+        let rule = Quadrature::new(geometry.cell_kind(), degree)?;
+        let element = Element::new_points(&rule, &Kernel::dirac())?;
+        Space::with_element(Arc::new(geometry.clone()), element, false)
+    }
+
     /// Scalar Lagrange space with every choice spelt out.
     pub fn on(
         geometry: Arc<dyn Geometry>,
@@ -262,6 +289,7 @@ impl Space {
             value: ValueKind::Scalar,
             nodes: Arc::new(nodes),
             vector: None,
+            particles: None,
         })))
     }
 
@@ -329,6 +357,7 @@ impl Space {
             shared: true,
             nodes: Arc::new(nodes),
             vector: Some(Arc::new(basis)),
+            particles: None,
         })))
     }
 
@@ -363,6 +392,7 @@ impl Space {
             value,
             nodes: s.nodes.clone(),
             vector: None,
+            particles: s.particles.clone(),
         })))
     }
 
@@ -435,7 +465,8 @@ impl Space {
         self.node_count() * self.components()
     }
 
-    /// Nodes of each cell.
+    /// Nodes of each cell; in spaces of [particles](Space::particles) of the fullest, or 1 if all are
+    /// empty.
     pub fn nodes_per_cell(&self) -> usize {
         match &self.0.vector {
             Some(vector) => vector.element().function_count(),
@@ -494,30 +525,39 @@ impl Space {
     }
 
     /// Global node numbers of cell `cell`, in the element's local order; numbers from
-    /// [`Space::node_count`] on are hanging nodes.
+    /// [`Space::node_count`] on are hanging nodes. In spaces of [particles](Space::particles) they are
+    /// the particles in the cell, as many as there are.
     ///
     /// # Panics
     /// If `cell` is not a cell of the geometry.
     pub fn cell_nodes(&self, cell: usize) -> &[u32] {
+        if let Some(particles) = &self.0.particles {
+            return particles.cell_nodes(cell);
+        }
         let n = self.nodes_per_cell();
         &self.0.nodes.cell_nodes[cell * n..(cell + 1) * n]
     }
 
-    /// An error if the mesh was rebuilt after the space was made.
+    /// An error if the mesh, or the particles whose space this is, were rebuilt after it was made.
     pub fn check_current(&self) -> Result<(), SpaceError> {
-        if Arc::ptr_eq(&self.0.topology, &self.0.geometry.topology()) {
-            Ok(())
-        } else {
-            Err(SpaceError::MeshRebuilt)
+        if !Arc::ptr_eq(&self.0.topology, &self.0.geometry.topology()) {
+            return Err(SpaceError::MeshRebuilt);
+        }
+        match &self.0.particles {
+            Some(particles) if !particles.is_current() => Err(SpaceError::ParticlesRebuilt),
+            _ => Ok(()),
         }
     }
 
     /// Positions of all nodes with degrees of freedom on the geometry as it is now; NaN if the
-    /// mesh was rebuilt after the space was made. Moments have the centres of their edges, faces and
-    /// cells.
+    /// mesh was rebuilt after the space was made, and for particles in no cell. Moments have the
+    /// centres of their edges, faces and cells.
     pub fn node_positions(&self) -> Vec<[f64; 3]> {
         if self.check_current().is_err() {
             return vec![[f64::NAN; 3]; self.node_count()];
+        }
+        if let Some(samples) = self.particle_samples() {
+            return self.particle_positions(samples);
         }
         match &self.0.vector {
             Some(vector) => self.0.nodes.positions(&*self.0.geometry, &vector.centres()),

@@ -2,7 +2,10 @@
 
 use crate::common::*;
 use crate::random_field;
-use weft::assemble::{AssembleError, CouplingPlan, interpolate, matrix, prolongation, vector};
+use weft::assemble::{
+    AssembleError, CouplingPlan, InterpolationMatrix, Reduction, interpolate, matrix, prolongation,
+    vector,
+};
 use weft::element::CellKind;
 use weft::field::CrossField;
 use weft::form::{Expr, Form, Measure};
@@ -226,4 +229,51 @@ fn threads_motion_and_faults() {
     let s = Expr::test(&Space::lagrange(&plane, 1).unwrap());
     let error = CouplingPlan::new(&(&u * &s).dx(&plane), &Locator::new(&there));
     assert!(error.err().unwrap().to_string().contains("dimensions"));
+}
+
+/// A locator of cells that moved since finds points in the wrong places.
+#[test]
+fn issue_006_stale_locator() {
+    let grid = Grid2::unit([3, 2]).unwrap();
+    let here = Space::lagrange(&grid, 1).unwrap();
+    let there = shapes::rectangle_triangles([3, 3], [0.0; 2], [1.0; 2]).unwrap();
+    let trial = Space::lagrange(&there, 1).unwrap();
+    let (u, v) = (Expr::trial(&trial), Expr::test(&here));
+    let form = (&u * &v).dx(&grid);
+    let cells = Measure::cells(&grid);
+    let coupling = |locator: &Locator| CouplingPlan::new(&form, locator).map(|_| ());
+    let values = |locator: &Locator| {
+        let first = Reduction::First;
+        InterpolationMatrix::across(&u, &here, &cells, first, locator)?.assembled()
+    };
+    let mut locator = Locator::new(&there);
+    assert!(locator.is_current(&there) && coupling(&locator).is_ok() && values(&locator).is_ok());
+    let wider = |x: &[f64; 3]| x.map(|c| 1.5 * c - 0.2);
+    let wider: Vec<[f64; 3]> = there.map().nodes.iter().map(wider).collect();
+    there
+        .move_vertices(wider.iter().map(|x| [x[0], x[1], 0.0]).collect())
+        .unwrap();
+    assert!(!locator.is_current(&there));
+    for error in [coupling(&locator).err(), values(&locator).err()] {
+        let message = error.map(|e| e.to_string()).unwrap_or_default();
+        assert!(
+            message.contains("moved") && message.contains("refit"),
+            "{message}"
+        );
+    }
+    locator.refit(&there).unwrap();
+    assert!(coupling(&locator).is_ok());
+    // A linear function is what it is.
+    let x = Expr::position(&there);
+    let linear = interpolate(&(x.at(0) - 2.0 * x.at(1)), &trial).unwrap();
+    let mut found = vec![0.0; here.dof_count()];
+    let matrix = values(&locator).unwrap();
+    matrix.multiply(&linear.values(), &mut found).unwrap();
+    let x = Expr::position(&grid);
+    let truth = interpolate(&(x.at(0) - 2.0 * x.at(1)), &here).unwrap();
+    assert_close(&found, &truth.values(), 1e-12, "moved");
+    // Another mesh, however alike.
+    let twin = shapes::rectangle_triangles([3, 3], [0.0; 2], [1.0; 2]).unwrap();
+    assert!(coupling(&Locator::new(&twin)).is_err());
+    assert!(!locator.is_current(&twin));
 }

@@ -11,6 +11,7 @@ mod matrices;
 mod nodal;
 mod nodes;
 mod points;
+mod splines;
 mod transfer;
 
 use common::*;

@@ -1,6 +1,8 @@
-//! Laws of integrals over particles: sums, agreement with rules, sorting, spreading, gradients.
+//! Laws of integrals over particles: sums, agreement with rules, sorting, spreading, gradients,
+//! functions of particles.
 
 mod forms;
+mod functions;
 mod gradients;
 mod sort;
 mod spread;

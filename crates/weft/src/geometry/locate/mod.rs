@@ -22,12 +22,13 @@ mod simplex;
 mod tree;
 pub(in crate::geometry) mod vector;
 
-use super::{Geometry, GeometryId, MapClass};
+use super::{Geometry, GeometryId, GeometryMap, MapClass};
 use crate::element::CellKind;
 use bvh::Visit;
 use cells::{BoundsWork, Cells};
 use general::Work;
 use lattice::Planes;
+use std::sync::Arc;
 use tree::{Tree, limit2};
 use vector::Vec3;
 
@@ -99,6 +100,8 @@ pub enum LocateError {
 #[derive(Clone, Debug)]
 pub struct Locator {
     id: GeometryId,
+    /// Where the cells are.
+    map: Arc<GeometryMap>,
     place: Place,
 }
 
@@ -129,9 +132,10 @@ pub(in crate::geometry) fn with_scratch<T>(f: impl FnOnce(&mut Scratch) -> T) ->
 impl Locator {
     /// A locator for the present positions of the cells.
     pub fn new(geometry: &dyn Geometry) -> Locator {
+        // Taken first: should cells move meanwhile, the locator counts as old.
+        let map = geometry.map();
         let place = match uniform_lattice(geometry) {
             Some(cells) => {
-                let map = geometry.map();
                 // A grid has at least one cell, and its nodes run from corner to corner.
                 let corner = |x: Option<&Vec3>| x.copied().unwrap_or_default();
                 Place::Grid(Planes {
@@ -145,6 +149,7 @@ impl Locator {
         };
         Locator {
             id: geometry.id(),
+            map,
             place,
         }
     }
@@ -152,6 +157,12 @@ impl Locator {
     /// Identity of the geometry the locator was built from.
     pub fn geometry_id(&self) -> GeometryId {
         self.id
+    }
+
+    /// Whether the cells of the geometry the locator was built from are still where they were. If not,
+    /// [`refit`](Self::refit) it.
+    pub fn is_current(&self, geometry: &dyn Geometry) -> bool {
+        self.id == geometry.id() && Arc::ptr_eq(&self.map, &geometry.map())
     }
 
     /// Number of cells.
@@ -188,8 +199,10 @@ impl Locator {
                 }
             }
             Place::Tree(tree) => {
+                let map = geometry.map();
                 tree.refit(geometry)?;
                 self.id = geometry.id();
+                self.map = map;
                 Ok(())
             }
         }
