@@ -804,7 +804,12 @@ fn conditions_and_matrices() -> Done {
     assert_eq!(Pattern::diagonal(4)?.entry_count(), 4);
     assert!(a.pattern().position(0, 1).is_some());
     assert_eq!(a.pattern().row(0).len(), 4);
-    assert_eq!(BlockMatrix::<f32>::identity(4, 1)?.with_block([2, 2])?.rows(), 4);
+    assert_eq!(
+        BlockMatrix::<f32>::identity(4, 1)?
+            .with_block([2, 2])?
+            .rows(),
+        4
+    );
     assert_eq!(LinearOperator::rows(&a), 25);
     let options = KrylovOptions {
         tolerance: 1e-8,

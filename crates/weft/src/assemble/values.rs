@@ -105,8 +105,7 @@ pub(super) fn spread(values: &[f64], space: &Space, out: &mut [f64]) {
         for (i, &node) in all.filter(|(_, node)| (**node as usize) < space.node_count()) {
             let value = &values[(cell * nodes + i) * components..][..components];
             for dof in 0..per_node {
-                let (component, factor) = kind.component_of(dof);
-                out[node as usize * per_node + dof] = factor * value[component];
+                out[node as usize * per_node + dof] = kind.dof(dof, value);
             }
         }
     }

@@ -162,12 +162,13 @@ impl Field {
         for (i, &node) in nodes.iter().enumerate() {
             let gradient = frame.push_gradient(table.gradients[i]);
             for c in 0..len {
-                let (dof, factor) = kind.dof_of(c);
-                let u: f64 = space
-                    .expansion(node)
-                    .map(|(n, weight)| weight * values[n as usize * per_node + dof])
-                    .sum::<f64>()
-                    * factor;
+                let dof_value = |dof: usize| -> f64 {
+                    let parts = space.expansion(node);
+                    parts
+                        .map(|(n, weight)| weight * values[n as usize * per_node + dof])
+                        .sum()
+                };
+                let u: f64 = kind.dofs_of(c).map(|(dof, f)| f * dof_value(dof)).sum();
                 out.value[c] += u * table.values[i];
                 for d in 0..dim {
                     out.gradient[c][d] += u * gradient[d];

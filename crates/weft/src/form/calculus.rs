@@ -402,7 +402,8 @@ impl Expr {
         .derive(self)
     }
 
-    /// Gradient: of a scalar the vector `∂f/∂x_d`, of a vector the matrix `∂u_c/∂x_d`.
+    /// Gradient: of a scalar the vector `∂f/∂x_d`, of a vector the matrix `∂u_c/∂x_d`, of an m × n matrix
+    /// a matrix with a row `∂τ/∂x_d` for each of its m n components, row-major.
     ///
     /// Numbers and parameters do not say how many axes space has, so they have no gradient.
     pub fn grad(&self) -> Expr {
@@ -427,9 +428,7 @@ impl Expr {
         let shape = match self.shape() {
             Shape::Scalar => Shape::Vector(dim),
             Shape::Vector(n) => Shape::Matrix(n, dim),
-            Shape::Matrix(..) => {
-                return self.unavailable("the gradient of a matrix (use its components, or div)");
-            }
+            Shape::Matrix(r, c) => Shape::Matrix(r.saturating_mul(c), dim),
         };
         if self.is_basis_leaf() {
             return Expr::make(Op::Gradient(self.clone()), shape, self.held().clone());

@@ -193,8 +193,7 @@ impl Dirichlet {
                 let mut dofs = vec![0.0; space.components()];
                 for (k, &node) in nodes.iter().enumerate() {
                     for (dof, out) in dofs.iter_mut().enumerate() {
-                        let (component, factor) = kind.component_of(dof);
-                        *out = factor * at(k)[component];
+                        *out = kind.dof(dof, at(k));
                     }
                     constraints.constrain_node(node as usize, &dofs)?;
                 }

@@ -21,13 +21,14 @@ fn polynomial(scope: &Scope, dim: usize, p: usize, shift: f64) -> Expr {
     scope.expression(&text).unwrap()
 }
 
-/// A value of the kind with polynomial components, symmetric if the kind is.
+/// A value of the kind with polynomial degrees of freedom.
 fn expression(mesh: &Mesh, kind: ValueKind, p: usize) -> Expr {
     let scope = Scope::new(shared(mesh));
     let shape = kind.shape();
     let parts = (0..shape.len()).map(|c| {
-        let (dof, _) = kind.dof_of(c);
-        polynomial(&scope, mesh.space_dim(), p, 0.3 + 0.2 * dof as f64)
+        kind.dofs_of(c)
+            .map(|(dof, f)| f * polynomial(&scope, mesh.space_dim(), p, 0.3 + 0.2 * dof as f64))
+            .fold(Expr::zero(Shape::Scalar), |sum, part| sum + part)
     });
     Expr::tensor(shape, parts.collect())
 }
@@ -39,7 +40,11 @@ fn kinds(dim: usize) -> Vec<ValueKind> {
         ValueKind::Matrix(2, 3),
     ];
     if dim > 1 {
-        all.push(ValueKind::Symmetric(dim));
+        all.extend([
+            ValueKind::Symmetric(dim),
+            ValueKind::Deviatoric(dim),
+            ValueKind::Skew(dim),
+        ]);
     }
     all
 }

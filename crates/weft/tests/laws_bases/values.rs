@@ -41,6 +41,8 @@ fn check<G: Geometry + Clone + 'static>(geometry: &G) {
             ValueKind::Vector(dim),
             ValueKind::Matrix(2, 3),
             ValueKind::Symmetric(dim.max(2)),
+            ValueKind::Deviatoric(dim.max(2)),
+            ValueKind::Skew(dim.max(2)),
         ];
         for kind in kinds {
             let space = scalar.with_value(kind).unwrap();
@@ -57,10 +59,14 @@ fn check<G: Geometry + Clone + 'static>(geometry: &G) {
             let at = field.evaluate(0, xi).unwrap();
             let table = scalar.element().tabulate(&[xi]);
             for (component, value) in at.value.iter().enumerate() {
-                let (dof, factor) = kind.dof_of(component);
-                let nodes = scalar.cell_nodes(0).iter().zip(table.values_at(0));
-                let of = |node: u32| values[node as usize * kind.components() + dof];
-                let expected: f64 = nodes.map(|(&node, phi)| factor * phi * of(node)).sum();
+                let nodes = || scalar.cell_nodes(0).iter().zip(table.values_at(0));
+                let of = |node: u32, dof| values[node as usize * kind.components() + dof];
+                let part = |(dof, factor)| -> f64 {
+                    nodes()
+                        .map(|(&node, phi)| factor * phi * of(node, dof))
+                        .sum()
+                };
+                let expected: f64 = kind.dofs_of(component).map(part).sum();
                 assert!((value - expected).abs() < 1e-12, "{name} {kind:?}");
             }
         }
