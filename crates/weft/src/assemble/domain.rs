@@ -34,12 +34,12 @@ impl GroupKey {
 pub(crate) struct Block {
     pub group: u16,
     pub count: u8,
-    /// Numbers of the elements.
-    pub element: [u32; LANES],
     /// Inner cells (or the cells themselves).
     pub inside: [u32; LANES],
     /// Outer cells; equal to `inside` unless the elements are interior sides.
     pub outside: [u32; LANES],
+    /// Numbers of the elements in the geometry: of cells or sides.
+    pub element: [u32; LANES],
 }
 
 impl Block {
@@ -273,9 +273,9 @@ pub(crate) fn elements(measure: &Measure) -> Result<Elements, AssembleError> {
             blocks.push(Block {
                 group: part[0].0,
                 count: part.len() as u8,
-                element: std::array::from_fn(pick),
                 inside: cells(0),
                 outside: cells(1),
+                element: std::array::from_fn(pick),
             });
         }
     }

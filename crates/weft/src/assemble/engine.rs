@@ -27,7 +27,7 @@ pub(crate) struct Snapshot<'a> {
     pub uniforms: &'a [f64],
     /// Values of the fields of the program.
     pub fields: &'a [Vec<f64>],
-    /// Particle data of the program.
+    /// Data of the program at particles or points.
     pub particle_data: &'a [Vec<f64>],
     /// Where the particles are, if the integral is over particles.
     pub samples: Option<&'a ParticleSamples>,
@@ -330,7 +330,13 @@ fn fill_inputs<S: Simd>(
             }
             &Input::ParticleData { data, component } if side == 0 => {
                 let components = plan.program.particle_data[data].shape().len();
-                tile.gather(&snapshot.particle_data[data], components, component, out);
+                tile.gather(
+                    block,
+                    &snapshot.particle_data[data],
+                    components,
+                    component,
+                    out,
+                );
             }
             _ => {}
         }

@@ -23,6 +23,21 @@ pub enum AssembleError {
         "the mesh was rebuilt after the space was made on it; make the space and the plan again"
     )]
     MeshRebuilt,
+    /// Cells moved after points were located in them.
+    #[error("the cells moved since points were located in those of `{0}`; make the plan again")]
+    Moved(String),
+    /// Points of one geometry lie outside another one.
+    #[error(
+        "{count} of {total} points lie outside the geometry of the trial function, the first at {first:?}"
+    )]
+    Outside {
+        /// How many.
+        count: usize,
+        /// Of how many.
+        total: usize,
+        /// Where the first is.
+        first: [f64; 3],
+    },
     /// The array or matrix to assemble into does not belong to the plan.
     #[error("{what} has {got} entries where the plan has {expected}")]
     Target {
@@ -48,6 +63,21 @@ pub enum AssembleError {
         got: usize,
         /// Particles of the cloud.
         expected: usize,
+    },
+    /// Numbers at points for another number of points.
+    #[error(
+        "`{name}` is of {got} points where the rule has {expected}, {points} in each element; give the \
+         measure the degree of the rule that the points are of"
+    )]
+    PointData {
+        /// Its name.
+        name: String,
+        /// Points it has values for.
+        got: usize,
+        /// Points of all elements.
+        expected: usize,
+        /// Points of an element.
+        points: usize,
     },
     /// The value of a functional is not a finite number.
     #[error("an integral is not a finite number; the integrand is `{0}`")]

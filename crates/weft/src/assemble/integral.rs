@@ -10,7 +10,8 @@ use crate::element::{
     Element, Lagrange, Piola, Quadrature, Tabulation, VectorElement, VectorTabulation,
 };
 use crate::form::lower::{Coefficient, Input, Operand, Program, Slot, lower, vector_slot};
-use crate::form::{DomainKind, FormError, Integral, Measure, Quantity, SideOf, measure_degree};
+pub(super) use crate::form::measure_degree;
+use crate::form::{DomainKind, FormError, Integral, Measure, Quantity, SideOf};
 use crate::geometry::{Geometry, MapClass, Topology, map_element, second_table};
 use crate::particle::ParticleQuadrature;
 use crate::space::{Space, VectorBasis};
@@ -99,8 +100,12 @@ pub(crate) enum Parts {
     Matrix(Vec<MatrixPart>),
     Vector(Vec<VectorPart>),
     Scalar(Option<Operand>),
-    /// Values of the components of an expression at the points.
-    Values(Vec<Option<Operand>>),
+    /// Values at the points: of the components of an expression, or of coefficients.
+    Values {
+        values: Vec<Option<Operand>>,
+        /// Whether weight times measure follows them.
+        weights: bool,
+    },
 }
 
 pub(crate) struct IntegralPlan {
@@ -110,15 +115,21 @@ pub(crate) struct IntegralPlan {
     pub space_dim: usize,
     pub map_nodes: usize,
     pub sides: usize,
+    /// Whether elements are sides.
+    pub on_sides: bool,
     pub points: usize,
     /// Points worked on at a time.
     pub tile: usize,
+    /// Reference coordinates of the points in their element; none over particles.
+    pub reference: Vec<[f64; 3]>,
     /// Quadrature weights × reference measure.
     pub weights: Vec<f64>,
     /// Measure of the reference element.
     pub reference_measure: f64,
     pub groups: Vec<Group>,
     pub blocks: Vec<Block>,
+    /// Elements by the places of their values, if these do not go by number.
+    pub listed: Vec<u32>,
     pub colours: Colours,
     pub fields: Vec<FieldUse>,
     pub parts: Parts,
@@ -262,6 +273,18 @@ pub(crate) enum Points<'a> {
     Listed(&'a [[f64; 3]]),
     /// Evaluate it at the measure's particles, multiplied by their weights or not.
     Particles { weighted: bool },
+    /// Evaluate its coefficients at every point of a rule, each with the point's weight times the
+    /// measure density after them.
+    Coefficients(Rule<'a>),
+}
+
+/// Where coefficients are evaluated.
+#[derive(Clone, Copy)]
+pub(crate) enum Rule<'a> {
+    /// At the points of the rule that integrates the integrand.
+    Integrand,
+    /// At given reference coordinates of every element, with weights of the reference element.
+    Given(&'a [[f64; 3]], &'a [f64]),
 }
 
 impl IntegralPlan {
@@ -274,7 +297,13 @@ impl IntegralPlan {
         let space_dim = geometry.space_dim();
         let text = integral.integrand.to_string();
         let two_sided = measure.kind == DomainKind::InteriorSides;
-        let program = lower(&integral.integrand, two_sided)?;
+        let mut program = lower(&integral.integrand, two_sided)?;
+        let pieces = pieces(&program);
+        if let Points::Coefficients(_) = points {
+            // Functions are up to the caller, and may live elsewhere.
+            (program.test, program.trial) = (None, None);
+        }
+        let program = program;
         check_spaces(&program, &geometry, &topology, &text)?;
         let elements = domain::elements(measure)?;
         let on_sides = measure.kind != DomainKind::Cells;
@@ -293,7 +322,7 @@ impl IntegralPlan {
         let affine = geometry.map_class() != MapClass::General;
         let degree = measure.degree.unwrap_or_else(|| {
             let estimate = crate::form::estimate_degree(&integral.integrand, map.degree, affine);
-            let measure = match program.trial {
+            let measure = match integral.integrand.held().trial {
                 Some(_) => curvature_degree(map.degree),
                 None => measure_degree(element_kind, map.degree),
             };
@@ -301,12 +330,15 @@ impl IntegralPlan {
         });
         let (rule_points, weights) = match points {
             _ if measure.particles.is_some() => (Vec::new(), vec![1.0; PARTICLE_TILE]),
-            Points::Quadrature | Points::Particles { .. } => {
+            Points::Coefficients(Rule::Given(points, weights)) => {
+                (points.to_vec(), weights.to_vec())
+            }
+            Points::Quadrature | Points::Particles { .. } | Points::Coefficients(_) => {
                 let rule = match measure.family {
                     None => Quadrature::new(element_kind, degree),
                     Some(family) => Quadrature::with_family(element_kind, degree, family),
                 };
-                let rule = rule.map_err(context)?.composite(pieces(&program));
+                let rule = rule.map_err(context)?.composite(pieces);
                 let scale = element_kind.reference_measure();
                 let weights: Vec<f64> = rule.weights().iter().map(|w| w * scale).collect();
                 (rule.points().to_vec(), weights)
@@ -335,13 +367,20 @@ impl IntegralPlan {
 
         let fields = field_uses(&program);
         let parts = match (&program.test, &program.trial) {
+            _ if matches!(points, Points::Coefficients(_)) => Parts::Values {
+                values: program.coefficients.iter().map(|c| Some(c.value)).collect(),
+                weights: true,
+            },
             _ if !matches!(points, Points::Quadrature) => {
                 let components = integral.integrand.shape().len();
                 let mut values = vec![None; components];
                 for c in &program.coefficients {
                     values[c.component] = Some(c.value);
                 }
-                Parts::Values(values)
+                Parts::Values {
+                    values,
+                    weights: false,
+                }
             }
             (Some(test), Some(trial)) => {
                 Parts::Matrix(matrix_parts(&program, test, trial, sides, space_dim))
@@ -376,12 +415,15 @@ impl IntegralPlan {
             space_dim,
             map_nodes,
             sides,
+            on_sides,
             points: weights.len(),
             tile: 1,
+            reference: rule_points,
             weights,
             reference_measure: element_kind.reference_measure(),
             groups,
             blocks: elements.blocks,
+            listed: Vec::new(),
             colours,
             fields,
             parts,
@@ -406,6 +448,31 @@ impl IntegralPlan {
             .div_ceil(plan.points.max(1).div_ceil(plan.tile));
         plan.layout = plan.layout_for(plan.tile);
         Ok(plan)
+    }
+
+    /// Elements of the geometry of the kind that the integral runs over.
+    pub fn element_count(&self) -> usize {
+        match self.on_sides {
+            false => self.topology.cell_count(),
+            true => self.topology.side_count(),
+        }
+    }
+
+    /// Write values by the places of elements in the ascending list of those of the measure, which is
+    /// returned, not by their numbers.
+    pub fn number_elements(&mut self) -> Vec<u32> {
+        let used = |b: &Block| b.element[..b.count as usize].to_vec();
+        self.listed = self.blocks.iter().flat_map(used).collect();
+        self.listed.sort_unstable();
+        self.listed.clone()
+    }
+
+    /// Where the values of an element go.
+    #[inline(always)]
+    pub fn value_place(&self, element: u32) -> u32 {
+        // Every element of a block is in the list.
+        let listed = |_| self.listed.binary_search(&element).unwrap_or(0) as u32;
+        self.listed.first().map_or(element, listed)
     }
 
     /// Where the second derivatives of the map of a side are, in cells that are bent and if needed.
@@ -479,7 +546,7 @@ impl IntegralPlan {
                 layout.slots = tile * most(&mut parts.iter().map(|p| p.coefficients.len()));
                 layout.local = test_nodes * parts.iter().map(|p| p.components).sum::<usize>();
             }
-            Parts::Scalar(_) | Parts::Values(_) => {}
+            Parts::Scalar(_) | Parts::Values { .. } => {}
         }
         layout
     }
@@ -584,7 +651,15 @@ fn check_spaces(
 fn check_particles(measure: &Measure, program: &Program, text: &str) -> Result<(), AssembleError> {
     let fail = |message: String| Err(FormError::Domain(message).into());
     let vectors = spaces_of(program).find_map(Space::vector_element);
-    match (&measure.particles, program.particle_data.first()) {
+    let mut data = program.particle_data.iter();
+    let of_points = data.clone().find(|d| d.is_at_points());
+    if let (Some(_), Some(data)) = (&measure.particles, of_points) {
+        return fail(format!(
+            "`{}` has values at the points of a rule, not at particles; in `{text}`",
+            data.name()
+        ));
+    }
+    match (&measure.particles, data.find(|d| !d.is_at_points())) {
         (None, Some(data)) => fail(format!(
             "the particle data `{}` has values at particles only; take the integral of `{text}` on particles",
             data.name()

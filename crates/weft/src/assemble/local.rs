@@ -56,16 +56,21 @@ pub(super) fn contract<S: Simd>(
             }
         }
         Parts::Scalar(None) => {}
-        Parts::Values(values) => {
+        Parts::Values { values, weights } => {
             let Sink::Values(out) = sink else { return };
-            for (lane, &cell) in block.inside[..block.count as usize].iter().enumerate() {
+            let width = values.len() + usize::from(*weights);
+            for (lane, &element) in block.element[..block.count as usize].iter().enumerate() {
+                let element = plan.value_place(element);
                 for q in 0..count {
-                    let Some((place, factor)) = tile.place(cell, lane, q) else {
+                    let Some((place, factor)) = tile.place(element, lane, q) else {
                         continue;
                     };
-                    // SAFETY: every cell is in one block only, and no two of its points have
+                    // SAFETY: every element is in one block only, and no two of its points have
                     // one place.
-                    let out = unsafe { out.part(place * values.len(), values.len()) };
+                    let out = unsafe { out.part(place * width, width) };
+                    if *weights {
+                        out[values.len()] = scratch.measure[q][lane];
+                    }
                     for (out, value) in out.iter_mut().zip(values) {
                         let value = match *value {
                             None => 0.0,

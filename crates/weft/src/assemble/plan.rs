@@ -17,8 +17,8 @@ use rayon::prelude::*;
 use std::sync::Arc;
 
 /// The integrals of a form with the memory that assembly needs besides block arrays.
-struct Plan {
-    integrals: Vec<IntegralPlan>,
+pub(super) struct Plan {
+    pub integrals: Vec<IntegralPlan>,
     uniforms: Vec<f64>,
     fields: Vec<Vec<f64>>,
     particle_data: Vec<Vec<f64>>,
@@ -37,7 +37,7 @@ impl Plan {
         Ok(Plan::with(integrals))
     }
 
-    fn with(integrals: Vec<IntegralPlan>) -> Plan {
+    pub fn with(integrals: Vec<IntegralPlan>) -> Plan {
         let most = |f: &dyn Fn(&IntegralPlan) -> usize| integrals.iter().map(f).max().unwrap_or(0);
         let uniforms = vec![0.0; most(&|i| i.program.uniforms.len())];
         let sums = vec![0.0; most(&|i| i.colours.iter().map(Vec::len).sum())];
@@ -94,18 +94,30 @@ impl Plan {
             copy.extend_from_slice(&values);
             field.space().append_hanging(copy);
         }
-        let expected = samples.map_or(0, ParticleSamples::particle_count);
+        let particles = samples.map_or(0, ParticleSamples::particle_count);
+        let points = plan.element_count() * plan.points;
         for (copy, data) in self
             .particle_data
             .iter_mut()
             .zip(&plan.program.particle_data)
         {
             let values = data.values();
+            let at_points = data.is_at_points();
+            let expected = if at_points { points } else { particles };
             if values.len() != expected * data.shape().len() {
-                return Err(AssembleError::ParticleData {
-                    name: data.name().to_owned(),
-                    got: values.len() / data.shape().len(),
-                    expected,
+                let (name, got) = (data.name().to_owned(), values.len() / data.shape().len());
+                return Err(match at_points {
+                    false => AssembleError::ParticleData {
+                        name,
+                        got,
+                        expected,
+                    },
+                    true => AssembleError::PointData {
+                        name,
+                        got,
+                        expected,
+                        points: plan.points,
+                    },
                 });
             }
             copy.clear();
@@ -134,7 +146,7 @@ impl Plan {
                         Parts::Matrix(_) => Sink::Matrix(&out),
                         Parts::Vector(_) => Sink::Vector(&out),
                         Parts::Scalar(_) => Sink::Scalar(&sums, first + k),
-                        Parts::Values(_) => Sink::Values(&out),
+                        Parts::Values { .. } => Sink::Values(&out),
                     };
                     run_chunk(plan, chunk.clone(), &snapshot, &self.pool, sink);
                 });
@@ -146,7 +158,7 @@ impl Plan {
         Ok(0.0)
     }
 
-    fn run_all(&mut self, target: &mut [f64]) -> Result<(), AssembleError> {
+    pub fn run_all(&mut self, target: &mut [f64]) -> Result<(), AssembleError> {
         for number in 0..self.integrals.len() {
             self.run(number, target)?;
         }
@@ -422,6 +434,30 @@ impl PointPlan {
     ) -> Result<PointPlan, AssembleError> {
         let all = Measure::new(crate::form::DomainKind::Cells, geometry.clone());
         PointPlan::over(expression, all.listed(cells), Points::Listed(points))
+    }
+
+    /// Plan `expression` at points of the elements of `measure`, cells or sides, given by reference
+    /// coordinates in them. [`PointPlan::evaluate`] writes `[element][point][component]` for the
+    /// elements of the measure by ascending number.
+    ///
+    /// # Errors
+    /// For test and trial functions, functions on another geometry, and particles.
+    pub fn on_elements(
+        expression: &Expr,
+        measure: &Measure,
+        points: &[[f64; 3]],
+    ) -> Result<PointPlan, AssembleError> {
+        if measure.particles.is_some() {
+            return Err(FormError::Domain(format!(
+                "points of elements are asked for `{expression}`, not particles; use `on_particles`"
+            ))
+            .into());
+        }
+        let mut plan = PointPlan::over(expression, measure.clone(), Points::Listed(points))?;
+        let integral = &mut plan.plan.integrals[0];
+        let count = integral.number_elements().len();
+        plan.place = Place::Cells(count * integral.points * plan.shape.len());
+        Ok(plan)
     }
 
     /// Plan `expression` at particles: those of the quadrature at each evaluation. The value of

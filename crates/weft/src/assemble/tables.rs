@@ -196,19 +196,32 @@ impl<'a> Tile<'a> {
 
     /// Where the value at a point goes, in units of values, and a factor for it.
     #[inline(always)]
-    pub fn place(self, cell: u32, lane: usize, q: usize) -> Option<(usize, f64)> {
+    pub fn place(self, element: u32, lane: usize, q: usize) -> Option<(usize, f64)> {
         match self {
-            Tile::Rule(t) => Some((cell as usize * t.plan.points + t.first + q, 1.0)),
+            Tile::Rule(t) => Some((element as usize * t.plan.points + t.first + q, 1.0)),
             Tile::Particles(t) => t.place(lane, q),
         }
     }
 
-    /// A component of particle data at the points.
+    /// A component of data at the points.
     #[inline(always)]
-    pub fn gather(self, values: &[f64], components: usize, component: usize, out: &mut [Lane]) {
+    pub fn gather(
+        self,
+        block: &Block,
+        values: &[f64],
+        components: usize,
+        component: usize,
+        out: &mut [Lane],
+    ) {
         match self {
-            // Refused when the form was planned.
-            Tile::Rule(_) => out.fill([f64::NAN; LANES]),
+            Tile::Rule(t) => {
+                for (q, out) in out.iter_mut().enumerate() {
+                    let at = |e: u32| e as usize * t.plan.points + t.first + q;
+                    *out = block
+                        .element
+                        .map(|e| values[at(e) * components + component]);
+                }
+            }
             Tile::Particles(t) => t.gather(values, components, component, out),
         }
     }

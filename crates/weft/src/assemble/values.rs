@@ -1,9 +1,11 @@
 //! Values of expressions at points, interpolation and projection into spaces.
 
 use super::error::AssembleError;
+use super::integral::measure_degree;
+use super::interpolation_matrix::free_points;
 use super::plan::PointPlan;
 use crate::field::Field;
-use crate::form::{Expr, FormError, measure_degree};
+use crate::form::{Expr, FormError};
 use crate::geometry::{Geometry, MapClass, frames_at};
 use crate::solve::{Jacobi, Krylov, KrylovOptions, Method, SolveError};
 use crate::space::{Space, VectorBasis};
@@ -30,6 +32,28 @@ pub fn evaluate_at(
 ) -> Result<Vec<f64>, AssembleError> {
     let mut plan = PointPlan::new(expression, geometry, points)?;
     let mut out = vec![0.0; plan.len()];
+    plan.evaluate(&mut out)?;
+    Ok(out)
+}
+
+/// Values of `expression` at free points, given by their positions: `[point][component]`, and
+/// `outside` for points in no cell (or with a coordinate that is not finite).
+///
+/// Keep a [`ParticleQuadrature`](crate::particle::ParticleQuadrature) and
+/// [`PointPlan::on_particles`] to do it again. Functions of H(curl) and H(div) spaces are evaluated
+/// at free points through a [`CrossField`](crate::field::CrossField).
+///
+/// # Errors
+/// As [`PointPlan::on_particles`].
+pub fn evaluate_at_positions(
+    expression: &Expr,
+    geometry: &Arc<dyn Geometry>,
+    positions: &[[f64; 3]],
+    outside: f64,
+) -> Result<Vec<f64>, AssembleError> {
+    let particles = free_points(geometry.clone(), positions)?;
+    let mut plan = PointPlan::on_particles(expression, &particles)?;
+    let mut out = vec![outside; plan.len()];
     plan.evaluate(&mut out)?;
     Ok(out)
 }
@@ -111,7 +135,7 @@ pub(super) fn spread(values: &[f64], space: &Space, out: &mut [f64]) {
     }
 }
 
-fn check_shape(expression: &Expr, space: &Space) -> Result<(), AssembleError> {
+pub(super) fn check_shape(expression: &Expr, space: &Space) -> Result<(), AssembleError> {
     expression.check()?;
     if expression.shape() != space.shape() {
         return Err(FormError::Shape {

@@ -379,7 +379,7 @@ pub(super) fn orient_local<S: Simd>(
                 local += rows;
             }
         }
-        Parts::Scalar(_) | Parts::Values(_) => {}
+        Parts::Scalar(_) | Parts::Values { .. } => {}
     }
 }
 

@@ -4,6 +4,10 @@
 //! a Newton step or a time step changes values and assembles again. References point one way
 //! (form → field → space → geometry), so a cycle cannot be built.
 
+mod cross;
+
+pub use cross::CrossField;
+
 use crate::form::Expr;
 use crate::geometry::Frame;
 use crate::space::{Space, SpaceError, VectorBasis};

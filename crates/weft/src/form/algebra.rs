@@ -103,6 +103,11 @@ impl Expr {
         Expr::scalar_binary(Binary::Max, "max", self, &other.into())
     }
 
+    /// The angle of the point (`x`, `self`) from the first axis, from −π to π.
+    pub fn atan2(&self, x: impl Into<Expr>) -> Expr {
+        Expr::scalar_binary(Binary::Atan2, "atan2", self, &x.into())
+    }
+
     /// 1 where `self < other`, else 0.
     pub fn less(&self, other: impl Into<Expr>) -> Expr {
         Expr::scalar_binary(Binary::Less, "less", self, &other.into())

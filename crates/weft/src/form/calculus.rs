@@ -168,7 +168,7 @@ fn unary_rule(u: Unary, a: &Expr, d: &Expr) -> Expr {
         Unary::Ln => d / a,
         Unary::Sqrt => d / (2.0 * f(Unary::Sqrt)),
         Unary::Abs => f(Unary::Sign) * d,
-        Unary::Sign => Expr::zero(Shape::Scalar),
+        Unary::Sign | Unary::Floor => Expr::zero(Shape::Scalar),
     }
 }
 
@@ -200,6 +200,7 @@ fn binary_rule(b: Binary, e: &Expr, l: &Expr, r: &Expr, dl: &Expr, dr: &Expr) ->
         Binary::Min => Expr::select(&l.less_equal(r), dl, dr),
         Binary::Max => Expr::select(&r.less_equal(l), dl, dr),
         Binary::Less | Binary::LessEqual | Binary::Equal => Expr::zero(Shape::Scalar),
+        Binary::Atan2 => (r * dl - l * dr) / (l * l + r * r),
     }
 }
 
@@ -383,6 +384,9 @@ impl Expr {
                     Some(leaf.unavailable("a second derivative of a discrete function"))
                 }
                 Op::Normal => Some(leaf.unavailable("a derivative of the normal")),
+                Op::ParticleData(data) if data.is_at_points() => {
+                    Some(leaf.unavailable("a derivative of numbers at points"))
+                }
                 Op::Quantity(Quantity::ReferencePosition, cells) => {
                     let inverse = Expr::quantity(Quantity::InverseJacobian, *cells);
                     let axes = cells.space_dim;

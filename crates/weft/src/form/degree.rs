@@ -123,6 +123,10 @@ impl Estimate {
                     (d, _) => d.saturating_add(NONPOLYNOMIAL),
                 },
                 Binary::Less | Binary::LessEqual | Binary::Equal => 0,
+                Binary::Atan2 => match sum(self, &[l, r]) {
+                    0 => 0,
+                    d => d.saturating_add(NONPOLYNOMIAL),
+                },
             },
             Op::Scale(l, r)
             | Op::Inner(l, r)
@@ -133,11 +137,12 @@ impl Estimate {
                 let n = if a.shape().len() == 9 { 3 } else { 2 };
                 self.degree(a).saturating_mul(n)
             }
-            Op::Native(_, parts) => {
+            Op::Native(f, parts) => {
                 let parts: Vec<&Expr> = parts.iter().collect();
-                match sum(self, &parts) {
-                    0 => 0,
-                    d => d.saturating_add(NONPOLYNOMIAL),
+                match (sum(self, &parts), f.degree()) {
+                    (0, _) => 0,
+                    (d, Some(own)) => d.saturating_mul(own),
+                    (d, None) => d.saturating_add(NONPOLYNOMIAL),
                 }
             }
             Op::Select(_, y, n) => self.degree(y).max(self.degree(n)),

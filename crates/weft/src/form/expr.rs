@@ -12,6 +12,7 @@ use super::native::NativeFunction;
 use super::param::Param;
 use super::particle_data::ParticleData;
 use super::place::{Cells, Quantity};
+use super::point_data::PointData;
 use super::shape::Shape;
 use crate::field::Field;
 use crate::geometry::Geometry;
@@ -454,10 +455,16 @@ impl From<&ParticleData> for Expr {
     fn from(data: &ParticleData) -> Expr {
         if data.shape().is_empty() {
             return Expr::invalid(FormError::Domain(format!(
-                "the particle data `{}` has no components",
+                "the data `{}` has no components",
                 data.name()
             )));
         }
         Expr::leaf(Op::ParticleData(data.clone()), data.shape())
+    }
+}
+
+impl From<&PointData> for Expr {
+    fn from(data: &PointData) -> Expr {
+        Expr::from(&data.0)
     }
 }

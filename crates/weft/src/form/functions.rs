@@ -19,10 +19,12 @@ pub enum Unary {
     Sqrt,
     Abs,
     Sign,
+    /// The largest whole number that is not larger.
+    Floor,
 }
 
 impl Unary {
-    pub(crate) const NAMED: [(&'static str, Unary); 14] = [
+    pub(crate) const NAMED: [(&'static str, Unary); 15] = [
         ("sin", Unary::Sin),
         ("cos", Unary::Cos),
         ("tan", Unary::Tan),
@@ -37,6 +39,7 @@ impl Unary {
         ("sqrt", Unary::Sqrt),
         ("abs", Unary::Abs),
         ("sign", Unary::Sign),
+        ("floor", Unary::Floor),
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -63,6 +66,7 @@ impl Unary {
             Unary::Ln => x.ln(),
             Unary::Sqrt => x.sqrt(),
             Unary::Abs => x.abs(),
+            Unary::Floor => x.floor(),
             Unary::Sign => {
                 if x > 0.0 {
                     1.0
@@ -90,6 +94,8 @@ pub enum Binary {
     Less,
     LessEqual,
     Equal,
+    /// The angle of the point (second, first) from the first axis, from -π to π.
+    Atan2,
 }
 
 impl Binary {
@@ -114,6 +120,7 @@ impl Binary {
             Binary::Less => truth(a < b),
             Binary::LessEqual => truth(a <= b),
             Binary::Equal => truth(a == b),
+            Binary::Atan2 => a.atan2(b),
         }
     }
 }

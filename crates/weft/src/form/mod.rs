@@ -18,6 +18,7 @@ mod param;
 mod parse;
 mod particle_data;
 mod place;
+mod point_data;
 mod print;
 mod shape;
 mod text;
@@ -30,6 +31,7 @@ pub use native::{NativeFunction, point_function};
 pub use param::Param;
 pub use parse::Scope;
 pub use particle_data::{ParticleData, ParticleValues, ParticleValuesMut};
+pub use point_data::PointData;
 pub use shape::Shape;
 pub use text::nearest;
 

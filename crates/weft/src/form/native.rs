@@ -21,6 +21,11 @@ pub trait NativeFunction: Debug + Send + Sync {
     /// The function that gives the Jacobian, result components × argument components as a
     /// row-major matrix, of the same arguments; `None` if it cannot be differentiated.
     fn jacobian(&self) -> Option<Arc<dyn NativeFunction>>;
+    /// Polynomial degree of the result if the arguments are linear, for quadrature rules; `None` if
+    /// it is not known.
+    fn degree(&self) -> Option<usize> {
+        None
+    }
 }
 
 type PointClosure = dyn Fn(&[f64], &mut [f64]) + Send + Sync;

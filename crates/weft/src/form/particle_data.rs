@@ -10,6 +10,8 @@ struct Inner {
     name: String,
     shape: Shape,
     values: RwLock<Vec<f64>>,
+    /// At the points of a rule instead of particles.
+    at_points: bool,
 }
 
 /// A named scalar, vector or matrix for each particle of a cloud. Cloning copies a handle; all
@@ -51,20 +53,30 @@ impl DerefMut for ParticleValuesMut<'_> {
 impl ParticleData {
     /// Zeros of a shape for each of `particles` particles.
     pub fn zeros(name: &str, shape: Shape, particles: usize) -> ParticleData {
-        ParticleData(Arc::new(Inner {
-            name: name.to_owned(),
-            shape,
-            values: RwLock::new(vec![0.0; particles * shape.len()]),
-        }))
+        ParticleData::new(name, shape, vec![0.0; particles * shape.len()], false)
     }
 
     /// A number for each particle.
     pub fn scalar(name: &str, values: &[f64]) -> ParticleData {
+        ParticleData::new(name, Shape::Scalar, values.to_vec(), false)
+    }
+
+    /// At the points of a rule.
+    pub(super) fn at_points(name: &str, shape: Shape, values: Vec<f64>) -> ParticleData {
+        ParticleData::new(name, shape, values, true)
+    }
+
+    fn new(name: &str, shape: Shape, values: Vec<f64>, at_points: bool) -> ParticleData {
         ParticleData(Arc::new(Inner {
             name: name.to_owned(),
-            shape: Shape::Scalar,
-            values: RwLock::new(values.to_vec()),
+            shape,
+            values: RwLock::new(values),
+            at_points,
         }))
+    }
+
+    pub(crate) fn is_at_points(&self) -> bool {
+        self.0.at_points
     }
 
     /// The name.
@@ -91,8 +103,13 @@ impl ParticleData {
         let components = self.0.shape.len().max(1);
         if !values.len().is_multiple_of(components) {
             return Err(FormError::Domain(format!(
-                "{} numbers do not divide into the {components} of each particle of `{}`",
+                "{} numbers do not divide into the {components} of each {} of `{}`",
                 values.len(),
+                if self.0.at_points {
+                    "point"
+                } else {
+                    "particle"
+                },
                 self.0.name
             )));
         }

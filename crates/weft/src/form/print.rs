@@ -84,6 +84,7 @@ fn write_expr(out: &mut String, e: &Expr, outer: u8) {
             Binary::Pow => call(out, "pow", &[l, r]),
             Binary::Min => call(out, "min", &[l, r]),
             Binary::Max => call(out, "max", &[l, r]),
+            Binary::Atan2 => call(out, "atan2", &[l, r]),
             Binary::Less => infix(out, l, " < ", r, 0, 1),
             Binary::LessEqual => infix(out, l, " <= ", r, 0, 1),
             Binary::Equal => infix(out, l, " == ", r, 0, 1),

@@ -169,6 +169,13 @@ pub(crate) fn frames_at(
     }
 }
 
+/// The frame of any cell anywhere, for many of them.
+pub(crate) fn frames_anywhere(geometry: &dyn Geometry) -> impl Fn(usize, [f64; 3]) -> Frame + Sync {
+    let map = geometry.map();
+    let basis = map_element(geometry.cell_kind(), map.degree);
+    move |cell, xi| frame(&map, &basis, cell, xi)
+}
+
 /// The frame of cell `cell` at reference coordinates `xi`.
 ///
 /// # Panics
@@ -179,7 +186,12 @@ pub fn frame_at(geometry: &dyn Geometry, cell: usize, xi: [f64; 3]) -> Frame {
     frame(&map, &basis, cell, xi)
 }
 
-fn frame(map: &super::GeometryMap, basis: &Lagrange, cell: usize, xi: [f64; 3]) -> Frame {
+pub(super) fn frame(
+    map: &super::GeometryMap,
+    basis: &Lagrange,
+    cell: usize,
+    xi: [f64; 3],
+) -> Frame {
     let n = basis.node_count();
     let mut values = vec![0.0; n];
     let mut gradients = vec![[0.0; 3]; n];
@@ -187,7 +199,8 @@ fn frame(map: &super::GeometryMap, basis: &Lagrange, cell: usize, xi: [f64; 3]) 
     frame_from(map, basis, cell, &values, &gradients)
 }
 
-fn frame_from(
+/// The frame from the values and gradients of the map's functions.
+pub(crate) fn frame_from(
     map: &super::GeometryMap,
     basis: &Lagrange,
     cell: usize,

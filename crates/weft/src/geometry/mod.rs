@@ -19,6 +19,7 @@ mod frame;
 mod frozen;
 mod grid;
 mod group;
+mod inverse;
 mod lattice;
 mod locate;
 mod mesh;
@@ -50,10 +51,13 @@ pub use adaptive::{
 pub use deformed::Deformed;
 pub use error::{GeometryError, MeshWarning};
 pub use frame::{Frame, frame_at, map_element};
-pub(crate) use frame::{frames_at, second_at, second_table};
+pub(crate) use frame::{frame_from, frames_anywhere, frames_at, second_at, second_table};
 pub(crate) use frozen::Frozen;
 pub use grid::{Grid2, Grid3};
-pub use locate::{LocateError, Location, Locator, Nearest, Search, closest_point, locate};
+pub use inverse::cell_coordinates;
+pub use locate::{
+    LocateError, Location, Locator, Nearest, Search, cell_bounds, closest_point, locate,
+};
 pub use mesh::Mesh;
 pub use numbering::{Hanging, NodeNumbering};
 pub use side_map::SideMap;

@@ -37,8 +37,9 @@ impl SideMap {
         })
     }
 
-    /// Whether a point of the cell's face lies on the side, up to rounding.
-    pub fn holds(&self, point: [f64; 3]) -> bool {
+    /// Coordinates on the side of a point of the cell's face; of any other point those of the foot of
+    /// its perpendicular.
+    pub fn coordinates(&self, point: [f64; 3]) -> [f64; 3] {
         let off: [f64; 3] = std::array::from_fn(|d| point[d] - self.origin[d]);
         let dot = |a: &[f64; 3], b: &[f64; 3]| -> f64 { (0..3).map(|d| a[d] * b[d]).sum() };
         // Coordinates by Cramer's rule on the Gram matrix; faces are flat in the cell.
@@ -46,13 +47,18 @@ impl SideMap {
         let (aa, ab, bb) = (dot(a, a), dot(a, b), dot(b, b));
         let (ra, rb) = (dot(a, &off), dot(b, &off));
         let det = aa * bb - ab * ab;
-        let (s, t) = if det > 0.0 {
-            ((ra * bb - rb * ab) / det, (rb * aa - ra * ab) / det)
+        if det > 0.0 {
+            [(ra * bb - rb * ab) / det, (rb * aa - ra * ab) / det, 0.0]
         } else if aa > 0.0 {
-            (ra / aa, 0.0)
+            [ra / aa, 0.0, 0.0]
         } else {
-            (0.0, 0.0)
-        };
+            [0.0; 3]
+        }
+    }
+
+    /// Whether a point of the cell's face lies on the side, up to rounding.
+    pub fn holds(&self, point: [f64; 3]) -> bool {
+        let [s, t, _] = self.coordinates(point);
         const ROUNDING: f64 = 1e-10;
         (-ROUNDING..=1.0 + ROUNDING).contains(&s) && (-ROUNDING..=1.0 + ROUNDING).contains(&t)
     }

@@ -7,7 +7,10 @@ mod conformity;
 mod convergence;
 mod faults;
 mod functions;
+mod independent;
 mod splines;
+#[path = "../common/tables.rs"]
+mod tables;
 mod values;
 
 use weft::element::{CellKind, Element, ElementFamily, NodeFamily};

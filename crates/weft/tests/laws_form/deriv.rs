@@ -148,6 +148,7 @@ fn chosen_expressions() {
         "min(s, w[0])*max(s, 0.1)",
         "select(s < w[1], s^2, sin(w[0])*s)",
         "tan(0.3*s) + asin(0.3*s) + acos(0.3*w[0]) + atan(s)",
+        "atan2(s, w[0] + 2) + atan2(w[1] - 3, s) + floor(0.001*s + 0.5)",
         "sinh(s) + cosh(s) + tanh(s)*abs(w[0])",
         "cos(s)*curl(w)",
         "norm(w - x)^2*norm(grad(s) + [3, 0])",

@@ -8,6 +8,7 @@ mod hostile;
 mod identities;
 mod parameters;
 mod place;
+mod points;
 mod text;
 
 #[path = "../common/mod.rs"]

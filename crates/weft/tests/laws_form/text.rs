@@ -110,6 +110,10 @@ fn scalar_operators_and_functions() {
             ("cos(x[0])", |x| vec![x[0].cos()]),
             ("tan(x[0])", |x| vec![x[0].tan()]),
             ("asin(x[0])", |x| vec![x[0].asin()]),
+            ("floor(5*x[0] - 2)", |x| vec![(5.0 * x[0] - 2.0).floor()]),
+            ("atan2(x[0] - 0.4, x[1] - 0.6)", |x| {
+                vec![(x[0] - 0.4).atan2(x[1] - 0.6)]
+            }),
             ("acos(x[0])", |x| vec![x[0].acos()]),
             ("atan(x[0])", |x| vec![x[0].atan()]),
             ("sinh(x[0])", |x| vec![x[0].sinh()]),

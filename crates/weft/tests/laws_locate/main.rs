@@ -3,9 +3,13 @@
 
 mod cells;
 mod grids;
+mod inverse;
 mod locators;
 mod measure;
 mod surfaces;
+
+#[path = "../common/mod.rs"]
+mod common;
 
 use weft::element::CellKind;
 use weft::geometry::shapes::*;

@@ -6,7 +6,10 @@
 mod common;
 mod convergence;
 mod elements;
+mod independent;
 mod spaces;
+#[path = "../common/tables.rs"]
+mod tables;
 
 use weft::element::{CellKind, MAX_VECTOR_DEGREE, VectorElement, VectorFamily};
 

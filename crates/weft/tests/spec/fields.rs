@@ -6,7 +6,7 @@ use weft::assemble::{evaluate_at, interpolate};
 use weft::element::CellKind;
 use weft::field::Field;
 use weft::form::{Expr, Measure, Param};
-use weft::geometry::{Geometry, Grid2, Locator, Mesh, shapes};
+use weft::geometry::{Geometry, Grid2, Mesh, shapes};
 use weft::space::Space;
 
 #[test]
@@ -21,31 +21,6 @@ fn spec_13_4_uniform_fields_reach_every_node() {
     five.set(6.0);
     let again = interpolate(&(&five).into(), &space).unwrap();
     assert_eq!(*again.values(), [6.0; 9]);
-}
-
-/// From the boundary only eight of nine nodes change; the centre keeps its value.
-#[test]
-fn spec_13_4_a_trace_reaches_the_nodes_of_the_boundary() {
-    let grid = Grid2::unit([2, 2]).unwrap();
-    let space = Space::lagrange(&grid, 1).unwrap();
-    let field = Field::from_values(&space, vec![5.0; 9]).unwrap();
-    let mut on_boundary = vec![false; 9];
-    for &side in grid.topology().boundary_sides() {
-        for node in space.side_nodes(side as usize) {
-            on_boundary[node as usize] = true;
-        }
-    }
-    for (value, _) in field
-        .values_mut()
-        .iter_mut()
-        .zip(&on_boundary)
-        .filter(|(_, b)| **b)
-    {
-        *value = 1.0;
-    }
-    let changed = field.values().iter().filter(|v| **v == 1.0).count();
-    assert_eq!((changed, field.values()[4]), (8, 5.0));
-    assert_eq!(integral(&field.expr(), &Measure::boundary(&grid)), 4.0);
 }
 
 /// (2x)³ (4y)³, by nodes and with its gradient, 2⁹·3 at the corner; a changed number gives new values.
@@ -70,30 +45,6 @@ fn spec_13_4_formulas_are_fields() {
     let corner = evaluate_at(&f.grad(), &crate::share(&grid), &[[1.0, 1.0, 0.0]]).unwrap();
     // The last cell's corner is (1, 1).
     assert_eq!(corner[6..], [512.0 * 3.0; 2]);
-}
-
-/// A field of the unit square, seen from a grid over [0.25, 2]²: the corner inside takes its value, the
-/// others the background 5.
-#[test]
-fn spec_4_and_13_4_a_field_of_another_geometry() {
-    let grid = Grid2::unit([2, 2]).unwrap();
-    let other = Grid2::new([1, 1], [0.25; 2], [2.0; 2]).unwrap();
-    let x = Expr::position(&grid);
-    let field = interpolate(
-        &(8.0 * x.at(0) * x.at(1) + 1.5),
-        &Space::lagrange(&grid, 1).unwrap(),
-    );
-    let field = field.unwrap();
-    let locator = Locator::new(&grid);
-    let nodes = Space::lagrange(&other, 1).unwrap().node_positions();
-    let values: Vec<f64> = nodes
-        .iter()
-        .map(|&p| match locator.find(p, 1e-6) {
-            Some(at) => field.evaluate(at.cell, at.xi).unwrap().value[0],
-            None => 5.0,
-        })
-        .collect();
-    assert_eq!(values, [2.0, 5.0, 5.0, 5.0]);
 }
 
 /// Meshes of the catalogue: 3 × 5 in the plane, 3 × 5 × 7 in space.

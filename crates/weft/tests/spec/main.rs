@@ -1,8 +1,6 @@
-//! What the functional specification asks to be tested (its items marked "test" in the chapters on
-//! quadrature, spaces, fields, forms, integration and algebra, and its catalogue of tests), one test
-//! by the name of each item, with the property and the criterion given there. Laws that hold on every
-//! cell, degree and thread count are tested in the `laws_*` binaries; here one finds an item by its
-//! number.
+//! A catalogue of properties that a library of this kind has to show, one test by the number and name of each
+//! item, with the criterion that the item gives. Most were taken over from the tests of `warp.fem`. Laws on every
+//! cell, degree and number of threads are tested in the `laws_*` binaries; here one finds an item by its number.
 //!
 //! | items | where |
 //! |---|---|
@@ -10,6 +8,7 @@
 //! | 3.5, 3.6, 3.9, 13.3 nodes and functions | [`functions`] |
 //! | 4, 13.4 fields and spaces | [`fields`] |
 //! | 6.2, 6.3, 6.5, 13.5 integration | [`integration`] |
+//! | 6.4 and parts of 4, 13.2, 13.4, 13.5: interpolation, other meshes, nodes | [`interpolation`] |
 //! | 8.2, 13.6 linear algebra | [`algebra`] |
 //!
 //! Items that have no test here:
@@ -30,6 +29,7 @@ mod algebra;
 mod fields;
 mod functions;
 mod integration;
+mod interpolation;
 mod quadrature;
 
 #[path = "../common/mod.rs"]

@@ -10,7 +10,7 @@ pub(super) enum Call {
 }
 
 /// Functions of expressions and how many arguments each takes.
-pub(super) const FUNCTIONS: [(&str, usize); 29] = [
+pub(super) const FUNCTIONS: [(&str, usize); 30] = [
     ("grad", 1),
     ("div", 1),
     ("curl", 1),
@@ -33,6 +33,7 @@ pub(super) const FUNCTIONS: [(&str, usize); 29] = [
     ("min", 2),
     ("max", 2),
     ("pow", 2),
+    ("atan2", 2),
     ("less", 2),
     ("less_equal", 2),
     ("equal", 2),
@@ -79,6 +80,7 @@ pub(super) fn function(name: &str, a: &[Expr], axes: Option<usize>) -> Result<Ex
         "min" => a[0].min(&a[1]),
         "max" => a[0].max(&a[1]),
         "pow" => a[0].pow(&a[1]),
+        "atan2" => a[0].atan2(&a[1]),
         "less" => a[0].less(&a[1]),
         "less_equal" => a[0].less_equal(&a[1]),
         "equal" => a[0].equal(&a[1]),

@@ -331,6 +331,19 @@ pub fn closest_point(
     })
 }
 
+/// A box around cell `cell`, from its lower to its upper corner: of straight cells that of the
+/// vertices, of curved ones that of their Bézier points, both wider by rounding errors. Past the space
+/// dimension it is 0. `None` if there is no such cell.
+pub fn cell_bounds(geometry: &dyn Geometry, cell: usize) -> Option<[[f64; 3]; 2]> {
+    let cells = Cells::new(geometry);
+    let axes = geometry.space_dim();
+    (cell < cells.count()).then(|| {
+        let bounds = cells.bounds(cell, &mut BoundsWork::default());
+        [bounds.lower, bounds.upper]
+            .map(|corner| std::array::from_fn(|d| if d < axes { corner[d] } else { 0.0 }))
+    })
+}
+
 /// The first cell that holds `x`, with its reference coordinates, as
 /// [`Locator::find`] says it. Looks at every cell, so for many points build a [`Locator`].
 pub fn locate(geometry: &dyn Geometry, x: [f64; 3], tolerance: f64) -> Option<(usize, [f64; 3])> {
