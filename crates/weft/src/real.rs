@@ -9,8 +9,8 @@ use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 /// [`Krylov`](crate::solve::Krylov) solve are stored in.
 ///
 /// Geometry, forms and fields are evaluated in `f64`; an assembly rounds its sums once when the matrix is
-/// of `f32`. Factors, tolerances, inner products and norms are `f64` in either precision. A matrix of one
-/// precision and a vector of the other don't compile:
+/// of `f32`. Tolerances, inner products and norms are `f64` in either precision; factors are given in `f64`
+/// and rounded before they multiply. A matrix of one precision and a vector of the other don't compile:
 ///
 /// ```compile_fail,E0308
 /// # use weft::sparse::BlockMatrix;
@@ -49,6 +49,9 @@ pub trait Real:
     /// [`EPSILON`](Self::EPSILON) over that of `f64`.
     const COARSENESS: f64 = Self::EPSILON / f64::EPSILON;
 
+    /// Norm of a vector below which inner products of its like, or their entries, underflow.
+    const SMALL: f64;
+
     /// The nearest number of this precision.
     fn round(x: f64) -> Self;
     /// The number itself.
@@ -59,6 +62,7 @@ pub trait Real:
 
 impl Real for f64 {
     const EPSILON: f64 = f64::EPSILON;
+    const SMALL: f64 = 1e-140;
 
     #[inline(always)]
     fn round(x: f64) -> f64 {
@@ -77,6 +81,7 @@ impl Real for f64 {
 
 impl Real for f32 {
     const EPSILON: f64 = f32::EPSILON as f64;
+    const SMALL: f64 = 1e-28;
 
     #[inline(always)]
     fn round(x: f64) -> f32 {

@@ -1,16 +1,18 @@
 //! Laws of boundary-value problems: conditions, reactions, singular systems, Newton's method.
 
 use std::sync::Arc;
-use weft::assemble::integrate;
+use weft::assemble::{MatrixPlan, NodalPlan, integrate};
 use weft::field::Field;
 use weft::form::{Expr, Form, Param, Scope, Unary, div, grad, inner, sym};
-use weft::geometry::{Geometry, Mesh, shapes};
+use weft::geometry::{Geometry, Grid2, Mesh, shapes};
 use weft::problem::{
-    Dirichlet, LinearProblem, NewtonOptions, NonlinearProblem, PreconditionerKind, ProblemError,
-    Solver, solve,
+    Dirichlet, LinearProblem, MixedProblem, NewtonOptions, NonlinearProblem, PreconditionerKind,
+    ProblemError, Solver, solve,
 };
+use weft::solve::Constraints;
 use weft::solve::{KrylovOptions, Method};
 use weft::space::Space;
+use weft::sparse::BlockMatrix;
 
 fn tight() -> Solver {
     Solver::Krylov {
@@ -270,4 +272,133 @@ fn parameters_and_fields_change_between_solves() {
     }
     // The solver starts from the last solution: solving again takes no iterations to speak of.
     assert!(problem.solve().unwrap().iterations <= 1);
+}
+
+#[test]
+fn issue_006_rounding_at_corners_is_no_conflict() {
+    let grid = Grid2::unit([4, 4]).unwrap();
+    let space = Space::lagrange(&grid, 1).unwrap();
+    let bump = (Expr::position(&grid).at(0) * std::f64::consts::PI).unary(Unary::Sin);
+    let sides = ["left", "right", "bottom", "top"];
+    // Each order in which sides can meet the bump at the bottom.
+    for first in 0..4 {
+        let held: Vec<Dirichlet> = (0..4)
+            .map(|k| {
+                let side = sides[(first + k) % 4];
+                let condition = Dirichlet::on(&space, side).unwrap();
+                match side {
+                    "bottom" => condition.value(bump.clone()).unwrap(),
+                    _ => condition,
+                }
+            })
+            .collect();
+        let (u, v) = (Expr::trial(&space), Expr::test(&space));
+        let a = grad(&u).inner(&grad(&v)).dx(&grid);
+        solve(&a, &Form::zero(), &held, tight()).unwrap();
+    }
+}
+
+#[test]
+fn issue_006_conditions_where_there_are_no_values() {
+    let mesh = square(3).with_tag_vertices("pin", |x| x[0] == 0.0).unwrap();
+    let constants = Space::discontinuous(&mesh, 0).unwrap();
+    assert!(Dirichlet::on(&constants, "left").is_err());
+    let nodes = Constraints::empty(constants.node_count(), 1);
+    assert!(
+        Dirichlet::on_boundary(&constants)
+            .apply(&mut nodes.clone())
+            .is_err()
+    );
+    let spaces = [
+        Space::crouzeix_raviart(&mesh),
+        Space::nedelec(&mesh, 1),
+        Space::raviart_thomas(&mesh, 2),
+        Space::bdm(&mesh, 1),
+    ];
+    for space in spaces.into_iter().map(Result::unwrap) {
+        let refused = Dirichlet::on(&space, "pin").map(|_| ());
+        let message = refused.unwrap_err().to_string();
+        assert!(
+            message.contains("no values at the vertices of \"pin\""),
+            "{message}"
+        );
+        let mut nodes = Constraints::empty(space.node_count(), space.components());
+        Dirichlet::on(&space, "left")
+            .unwrap()
+            .apply(&mut nodes)
+            .unwrap();
+        assert!(!nodes.is_empty());
+    }
+    for space in [Space::lagrange(&mesh, 2), Space::discontinuous(&mesh, 1)] {
+        let mut nodes = Constraints::empty(space.as_ref().unwrap().node_count(), 1);
+        Dirichlet::on(&space.unwrap(), "pin")
+            .unwrap()
+            .apply(&mut nodes)
+            .unwrap();
+        assert!(nodes.len() >= 4);
+    }
+}
+
+#[test]
+fn issue_006_matrices_of_another_block() {
+    let grid = Grid2::unit([3, 3]).unwrap();
+    let space = Space::lagrange(&grid, 1).unwrap();
+    let form = (Expr::trial(&space) * Expr::test(&space)).dx(&grid);
+    let mut plan = MatrixPlan::new(&form).unwrap();
+    let mut nodal = NodalPlan::new(&form).unwrap();
+    for block in [[0, 0], [1, 2], [2, 2]] {
+        let other = |made: BlockMatrix| BlockMatrix::<f64>::zeros(made.pattern().clone(), block);
+        assert!(
+            plan.assemble(&mut other(plan.matrix())).is_err(),
+            "{block:?}"
+        );
+        assert!(nodal.assemble_matrix(&mut other(nodal.matrix())).is_err());
+    }
+}
+
+/// −Δu = 1 of any size, from the first guess or from the solution.
+fn scaled_poisson(scale: f64, options: NewtonOptions) -> Result<(Vec<usize>, f64), ProblemError> {
+    let mesh = square(4);
+    let space = Space::lagrange(&mesh, 1).unwrap();
+    let u = Field::zeros(&space);
+    let v = Expr::test(&space);
+    let form = (scale * grad(&u.expr()).inner(&grad(&v)) - scale * v).dx(&mesh);
+    let held = [Dirichlet::on_boundary(&space)];
+    let mut problem = NonlinearProblem::new(&form, &u, &held, tight(), options)?;
+    let steps = [problem.solve()?.iterations, problem.solve()?.iterations];
+    let largest = u.values().iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    Ok((steps.to_vec(), largest))
+}
+
+#[test]
+fn issue_006_newton_knows_no_scale() {
+    let (_, expected) = scaled_poisson(1.0, NewtonOptions::default()).unwrap();
+    for scale in [1e-30, 1e-13, 1.0, 1e13, 1e30] {
+        let (steps, largest) = scaled_poisson(scale, NewtonOptions::default()).unwrap();
+        assert_eq!(steps, [1, 0], "{scale:e}");
+        assert!(
+            (largest / expected - 1.0).abs() < 1e-9,
+            "{scale:e}: {largest}"
+        );
+    }
+}
+
+#[test]
+fn issue_006_newton_options_are_checked() {
+    for bad in [f64::NAN, f64::INFINITY, -1.0] {
+        let fresh = NewtonOptions::default();
+        for options in [
+            NewtonOptions {
+                tolerance: bad,
+                ..fresh
+            },
+            NewtonOptions {
+                absolute: bad,
+                ..fresh
+            },
+        ] {
+            assert!(scaled_poisson(1.0, options).is_err(), "{options:?}");
+            assert!(MixedProblem::new(&[], &[], &[], options).is_err());
+        }
+    }
 }

@@ -5,7 +5,7 @@ mod splitmix;
 
 use splitmix::Random;
 use std::sync::Arc;
-use weft::sparse::{BlockMatrix, Pattern, SparseError};
+use weft::sparse::{BlockMatrix, MarketError, MatrixMarket, Pattern, SparseError, Symmetry};
 
 fn random_matrix(rows: usize, cols: usize, block: [usize; 2], seed: u64) -> BlockMatrix {
     let mut random = Random(seed);
@@ -323,5 +323,32 @@ fn bandwidth_of_the_product() {
                 bytes as f64 / best / 1e9
             );
         }
+    }
+}
+
+#[test]
+fn issue_006_identity_of_empty_blocks() {
+    let empty: BlockMatrix = BlockMatrix::identity(3, 0).unwrap();
+    assert_eq!(
+        (empty.pattern().rows(), empty.block(), empty.rows()),
+        (3, [0, 0], 0)
+    );
+    assert_eq!(empty.values(), [0.0; 0]);
+    let two: BlockMatrix = BlockMatrix::identity(2, 2).unwrap();
+    assert_eq!(two.values(), [1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0]);
+    // Refused before memory is taken for it.
+    assert!(BlockMatrix::<f64>::identity(1 << 40, 1).is_err());
+}
+
+#[test]
+fn issue_006_matrix_market_nan() {
+    for symmetry in [Symmetry::General, Symmetry::Symmetric, Symmetry::Skew] {
+        let mut a: BlockMatrix = BlockMatrix::identity(2, 1).unwrap();
+        a.values_mut()[1] = f64::NAN;
+        let refused = MatrixMarket::write(&a, symmetry, &mut Vec::new());
+        assert!(
+            matches!(refused, Err(MarketError::NonFinite { row: 1, col: 1, .. })),
+            "{refused:?}"
+        );
     }
 }

@@ -1,7 +1,10 @@
 //! Errors of assembly.
 
+use crate::Real;
 use crate::element::ElementError;
 use crate::form::FormError;
+use crate::sparse::{BlockMatrix, Pattern};
+use std::sync::Arc;
 use thiserror::Error;
 
 /// Why a form could not be planned or assembled.
@@ -82,4 +85,20 @@ pub enum AssembleError {
     /// The value of a functional is not a finite number.
     #[error("an integral is not a finite number; the integrand is `{0}`")]
     NotFinite(String),
+}
+
+/// A plan writes into matrices of its own `pattern` and `block` only.
+pub(super) fn check_made<T: Real>(
+    matrix: &BlockMatrix<T>,
+    pattern: &Arc<Pattern>,
+    block: [usize; 2],
+) -> Result<(), AssembleError> {
+    if Arc::ptr_eq(matrix.pattern(), pattern) && matrix.block() == block {
+        return Ok(());
+    }
+    Err(AssembleError::Target {
+        what: "a matrix that this plan did not make",
+        got: matrix.values().len(),
+        expected: pattern.entry_count() * block[0] * block[1],
+    })
 }

@@ -4,7 +4,7 @@
 use super::error::AssembleError;
 use super::samples::{Samples, domain};
 use crate::form::lower::vector_slot;
-use crate::geometry::{Frame, GeometryMap, Locator, frames_anywhere, second_at};
+use crate::geometry::{Frame, GeometryMap, Locator, VectorPush, frames_anywhere};
 use crate::space::{Space, VectorBasis};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const NONE: u32 = u32::MAX;
 
 /// Values and physical derivatives of the functions of a space.
 pub(super) struct Functions {
-    pub space: Space,
+    space: Space,
     /// Slots that are tabulated, ascending.
     wanted: Vec<u8>,
     side: usize,
@@ -216,6 +216,33 @@ impl Functions {
         Some((nodes, &self.table[at..at + width]))
     }
 
+    /// Adds the nodes with degrees of freedom that the functions at a point belong to.
+    pub fn collect_nodes(&self, element: usize, point: usize, out: &mut Vec<u32>) {
+        if let Some((nodes, _)) = self.at(element, point) {
+            let all = nodes.iter().flat_map(|&n| self.space.expansion(n));
+            out.extend(all.map(|(node, _)| node));
+        }
+    }
+
+    /// Calls `add(k, part, slot)` for what functions [at](Self::at) a point give column `k` of a row:
+    /// the part of the function that belongs to the column's node, and the slot of the function at
+    /// `axis`. All their nodes are in the sorted `columns`.
+    pub fn each_column(
+        &self,
+        (nodes, table): (&[u32], &[f64]),
+        (step, axis): (usize, usize),
+        columns: &[u32],
+        mut add: impl FnMut(usize, f64, f64),
+    ) {
+        for (&node, slots) in nodes.iter().zip(table.chunks_exact(step)) {
+            for (node, part) in self.space.expansion(node) {
+                if let Ok(k) = columns.binary_search(&node) {
+                    add(k, part, slots[axis]);
+                }
+            }
+        }
+    }
+
     /// Slots of one function in a table, and the place of slot `slot` among them.
     pub fn axis(&self, slot: u8) -> (usize, usize) {
         let at = self.wanted.iter().position(|&w| w == slot);
@@ -274,24 +301,12 @@ fn vector_slots_at(
     let element = basis.element();
     let dim = space.geometry().space_dim();
     let table = element.tabulate(&[xi]);
-    let push = frame.push(element.piola(), dim);
-    let second = second_at(&**space.geometry(), cell, xi);
-    let bend = frame.push_derivatives(element.piola(), dim, &second);
+    let push = VectorPush::new(&**space.geometry(), cell, xi, frame, element.piola());
     let n = element.function_count();
     let mut own = vec![[0.0; vector_slot::COUNT]; n];
     for ((own, value), derivative) in own.iter_mut().zip(&table.values).zip(&table.derivatives) {
-        let mut gradient = [[0.0; 3]; 3];
-        for c in 0..dim {
-            own[vector_slot::VALUE + c] = (0..dim).map(|a| push[c][a] * value[a]).sum();
-            for b in 0..dim {
-                let along: f64 = (0..dim)
-                    .map(|a| push[c][a] * derivative[a][b] + bend[b][c][a] * value[a])
-                    .sum();
-                for d in 0..dim {
-                    gradient[c][d] += along * frame.inverse[b][d];
-                }
-            }
-        }
+        let (value, gradient) = push.apply(value, derivative);
+        own[vector_slot::VALUE..][..dim].copy_from_slice(&value[..dim]);
         own[vector_slot::DIVERGENCE] = (0..dim).map(|c| gradient[c][c]).sum();
         if dim == 2 {
             own[vector_slot::CURL] = gradient[1][0] - gradient[0][1];

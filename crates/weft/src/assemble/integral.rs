@@ -12,7 +12,7 @@ use crate::element::{
 use crate::form::lower::{Coefficient, Input, Operand, Program, Slot, lower, vector_slot};
 pub(super) use crate::form::measure_degree;
 use crate::form::{DomainKind, FormError, Integral, Measure, Quantity, SideOf};
-use crate::geometry::{Geometry, MapClass, Topology, map_element, second_table};
+use crate::geometry::{Geometry, MapClass, Topology, map_element};
 use crate::particle::ParticleQuadrature;
 use crate::space::{Space, VectorBasis};
 use std::ops::Range;
@@ -25,9 +25,8 @@ const TILE_BYTES: usize = 320 << 10;
 pub(crate) struct SideTables {
     /// The points in the reference cell; none with particles.
     pub points: Vec<[f64; 3]>,
+    /// The map's functions, with second derivatives if they are needed.
     pub map: Arc<Tabulation>,
-    /// Second derivatives of the map's functions, if they are needed.
-    pub second: Vec<[[f64; 3]; 3]>,
     pub test: Option<Functions>,
     pub trial: Option<Functions>,
     pub fields: Vec<Functions>,
@@ -570,12 +569,10 @@ fn side_tables(
     at: &[[f64; 3]],
     needs_second: bool,
 ) -> SideTables {
-    let map = Arc::new(map_basis.tabulate(at));
-    let second = if needs_second {
-        second_table(map_basis, &map)
-    } else {
-        Vec::new()
-    };
+    let map = Arc::new(match needs_second {
+        true => map_basis.tabulate_second(at),
+        false => map_basis.tabulate(at),
+    });
     let table = |space: &Space| match space.vector_element() {
         Some(element) => Functions::Vectors(Arc::new(element.tabulate(at))),
         None => Functions::Scalars(Arc::new(space.element().tabulate(at))),
@@ -589,7 +586,6 @@ fn side_tables(
     SideTables {
         points: at.to_vec(),
         map,
-        second,
         test,
         trial,
         fields,

@@ -46,8 +46,28 @@ impl Reduction {
         }
     }
 
+    /// What the factors of a node's values are to be divided by.
+    pub(super) fn total(self, places: &[Place], samples: &Samples) -> f64 {
+        match self {
+            Reduction::WeightedAverage => places.iter().map(|p| samples.at_place(p).1).sum(),
+            _ => 1.0,
+        }
+    }
+
+    /// The one of `count` values that decides, if one does.
+    pub(super) fn chosen(self, count: usize, value: impl Fn(usize) -> f64) -> Option<usize> {
+        if self == Reduction::First {
+            return Some(0);
+        }
+        let better = |best, k| match self.prefers(value(k), value(best)) {
+            true => k,
+            false => best,
+        };
+        self.selects().then(|| (1..count).fold(0, better))
+    }
+
     /// Whether `new` takes the place of `old`.
-    pub(super) fn prefers(self, new: f64, old: f64) -> bool {
+    fn prefers(self, new: f64, old: f64) -> bool {
         match self {
             _ if old.is_nan() => false,
             _ if new.is_nan() => true,
@@ -90,23 +110,33 @@ pub struct InterpolationPlan {
     places: NodePlaces,
     space: Space,
     reduction: Reduction,
-    /// For each degree of freedom of a node the coefficient that it comes from, with a factor.
+    /// For each degree of freedom of a node the coefficients that it comes from.
     sources: Vec<Source>,
     /// Room for the degrees of freedom of a field.
     values: Vec<f64>,
 }
 
-/// A coefficient, if it is not zero, and a factor.
-pub(super) type Source = (Option<usize>, f64);
+/// Coefficients, those that are not zero, with their factors.
+pub(super) type Source = Vec<(usize, f64)>;
 
 /// Where each degree of freedom of a node of `space` comes from.
 pub(super) fn sources(space: &Space, samples: &Samples) -> Vec<Source> {
     let source = |dof| {
-        let (component, factor) = space.value().component_of(dof);
-        let of = samples.slots.iter().position(|s| s.component == component);
-        (of, factor)
+        let parts = space.value().components_of(dof);
+        let of = |component| samples.slots.iter().position(|s| s.component == component);
+        parts
+            .filter_map(|(c, factor)| Some((of(c)?, factor)))
+            .collect()
     };
     (0..space.components()).map(source).collect()
+}
+
+/// The degree of freedom that comes from `source`.
+pub(super) fn value_of(source: &Source, coefficients: &[f64]) -> f64 {
+    source
+        .iter()
+        .map(|&(k, factor)| factor * coefficients[k])
+        .sum()
 }
 
 impl InterpolationPlan {
@@ -208,39 +238,21 @@ impl InterpolationPlan {
     }
 
     fn reduce(&self, places: &[Place], out: &mut [f64]) {
-        let at = |place: &Place| {
-            self.samples
-                .at(place.element as usize, place.point as usize)
-        };
-        let total: f64 = match self.reduction {
-            Reduction::WeightedAverage => places.iter().map(|p| at(p).1).sum(),
-            _ => 1.0,
-        };
+        let at = |place: &Place| self.samples.at_place(place);
+        let total = self.reduction.total(places, &self.samples);
         if total == 0.0 {
             return;
         }
-        for (out, &(source, factor)) in out.iter_mut().zip(&self.sources) {
-            let value = |place: &Place| source.map_or(0.0, |s| at(place).0[s]);
-            let first = value(&places[0]);
-            let found = match self.reduction {
-                Reduction::First => first,
-                Reduction::Max | Reduction::Min => {
-                    let better = |old, place: &Place| {
-                        let new = value(place);
-                        if self.reduction.prefers(new, old) {
-                            new
-                        } else {
-                            old
-                        }
-                    };
-                    places[1..].iter().fold(first, better)
-                }
-                linear => {
-                    let part = |p: &Place| linear.factor(places.len(), at(p).1) * value(p);
-                    places.iter().map(part).sum::<f64>() / total
+        for (out, source) in out.iter_mut().zip(&self.sources) {
+            let value = |place: &Place| value_of(source, at(place).0);
+            let chosen = self.reduction.chosen(places.len(), |k| value(&places[k]));
+            *out = match chosen {
+                Some(k) => value(&places[k]),
+                None => {
+                    let share = |p: &Place| self.reduction.factor(places.len(), at(p).1);
+                    places.iter().map(|p| share(p) * value(p)).sum::<f64>() / total
                 }
             };
-            *out = factor * found;
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Interpolation as a sparse matrix.
 
-use super::error::AssembleError;
+use super::error::{AssembleError, check_made};
 use super::functions::Functions;
 use super::integral::Rule;
-use super::interpolation::{Reduction, Source, check_target, sources};
+use super::interpolation::{Reduction, Source, check_target, sources, value_of};
 use super::nodes::{NodePlaces, Place};
 use super::samples::{Samples, domain};
 use super::values::check_shape;
@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 /// Part of a row: a coefficient times a slot of the trial functions.
 struct Term {
+    factor: f64,
     coefficient: usize,
     /// Whose functions.
     functions: usize,
@@ -56,8 +57,8 @@ pub struct InterpolationMatrix {
     rows: NodePlaces,
     reduction: Reduction,
     functions: Vec<Functions>,
-    /// For each component of a row its factor and terms.
-    terms: Vec<(f64, Vec<Term>)>,
+    /// For each component of a row.
+    terms: Vec<Vec<Term>>,
     trial: Space,
     pattern: Arc<Pattern>,
 }
@@ -164,7 +165,9 @@ impl InterpolationMatrix {
         let weights = vec![1.0; points.len()];
         let samples = Samples::new(expression, measure, Rule::Given(points, &weights))?;
         let rows = NodePlaces::points(samples.elements.len(), points.len());
-        let parts = (0..expression.shape().len()).map(|c| (c, 1.0)).collect();
+        let parts = (0..expression.shape().len())
+            .map(|c| vec![(c, 1.0)])
+            .collect();
         InterpolationMatrix::build(samples, rows, parts, trial, Reduction::First, None)
     }
 
@@ -181,15 +184,17 @@ impl InterpolationMatrix {
         let particles = free_points(trial.geometry().clone(), positions)?;
         let samples = Samples::at_particles(expression, &particles)?;
         let rows = NodePlaces::points(positions.len(), 1);
-        let parts = (0..expression.shape().len()).map(|c| (c, 1.0)).collect();
+        let parts = (0..expression.shape().len())
+            .map(|c| vec![(c, 1.0)])
+            .collect();
         InterpolationMatrix::build(samples, rows, parts, trial, Reduction::First, None)
     }
 
-    /// `parts`: for each component of a row the component of the expression and a factor.
+    /// `parts`: for each component of a row the components of the expression, with their factors.
     fn build(
         samples: Samples,
         rows: NodePlaces,
-        parts: Vec<(usize, f64)>,
+        parts: Vec<Vec<(usize, f64)>>,
         trial: Space,
         reduction: Reduction,
         locator: Option<&Locator>,
@@ -210,35 +215,32 @@ impl InterpolationMatrix {
                 Some(locator) => Functions::located(&trial, &samples, locator, wanted)?,
             });
         }
-        let term = |coefficient: usize| {
+        let term = |coefficient: usize, factor: f64| {
             let slot = samples.slots[coefficient].trial?;
             let number = numbers[usize::from(slot.side == SideOf::Outside)];
             Some(Term {
+                factor,
                 coefficient,
                 functions: number,
                 axis: functions[number].axis(slot.derivative),
                 dof: slot.dof as usize,
             })
         };
-        let terms: Vec<(f64, Vec<Term>)> = parts
-            .iter()
-            .map(|&(component, factor)| {
-                let own = slots().filter(|(_, s)| s.component == component);
-                (factor, own.filter_map(|(k, _)| term(k)).collect())
-            })
-            .collect();
+        let row = |parts: &Vec<(usize, f64)>| {
+            let terms = parts.iter().flat_map(|&(component, factor)| {
+                let own = slots().filter(move |(_, s)| s.component == component);
+                own.filter_map(move |(k, _)| term(k, factor))
+            });
+            terms.collect()
+        };
+        let terms = parts.iter().map(row).collect();
         let columns = |row: usize| {
             let mut columns: Vec<u32> = Vec::new();
             for place in rows.of(row) {
                 for f in &functions {
-                    if let Some((nodes, _)) = f.at(place.element as usize, place.point as usize) {
-                        let all = nodes.iter().flat_map(|&n| trial.expansion(n));
-                        columns.extend(all.map(|(node, _)| node));
-                    }
+                    f.collect_nodes(place.element as usize, place.point as usize, &mut columns);
                 }
             }
-            columns.sort_unstable();
-            columns.dedup();
             columns
         };
         let pattern = pattern_of(rows.node_count(), trial.node_count(), columns)?;
@@ -281,10 +283,11 @@ impl InterpolationMatrix {
 
     /// A zero matrix to assemble into. All matrices of a plan share its pattern.
     pub fn matrix(&self) -> BlockMatrix {
-        BlockMatrix::zeros(
-            self.pattern.clone(),
-            [self.terms.len(), self.trial.components()],
-        )
+        BlockMatrix::zeros(self.pattern.clone(), self.block())
+    }
+
+    fn block(&self) -> [usize; 2] {
+        [self.terms.len(), self.trial.components()]
     }
 
     /// A matrix with the present values.
@@ -304,13 +307,7 @@ impl InterpolationMatrix {
     /// For a matrix that this plan did not make; if the mesh was rebuilt; if cells moved and points
     /// are [located](Self::across) in other ones.
     pub fn assemble(&mut self, matrix: &mut BlockMatrix) -> Result<(), AssembleError> {
-        if !Arc::ptr_eq(matrix.pattern(), &self.pattern) {
-            return Err(AssembleError::Target {
-                what: "a matrix that this plan did not make",
-                got: matrix.values().len(),
-                expected: self.matrix().values().len(),
-            });
-        }
+        check_made(matrix, &self.pattern, self.block())?;
         self.samples.evaluate()?;
         if let Some((values, _)) = &mut self.choice {
             values.evaluate()?;
@@ -330,41 +327,27 @@ impl InterpolationMatrix {
     }
 
     fn fill_row(&self, places: &[Place], columns: &[u32], values: &mut [f64]) {
-        let (height, width) = (self.terms.len(), self.trial.components());
-        let at = |place: &Place| {
-            self.samples
-                .at(place.element as usize, place.point as usize)
-        };
-        let total: f64 = match self.reduction {
-            Reduction::WeightedAverage => places.iter().map(|p| at(p).1).sum(),
-            _ => 1.0,
-        };
+        let [height, width] = self.block();
+        let total = self.reduction.total(places, &self.samples);
         if total == 0.0 {
             return;
         }
-        for (c, (factor, terms)) in self.terms.iter().enumerate() {
+        for (c, terms) in self.terms.iter().enumerate() {
             let used = match self.chosen(places, c) {
                 Some(k) => &places[k..k + 1],
                 None => places,
             };
             for place in used {
-                let (coefficients, weight) = at(place);
+                let (coefficients, weight) = self.samples.at_place(place);
                 let share = self.reduction.factor(places.len(), weight) / total;
                 for term in terms {
                     let functions = &self.functions[term.functions];
                     let here = functions.at(place.element as usize, place.point as usize);
-                    let Some((nodes, table)) = here else { continue };
-                    let scale = factor * share * coefficients[term.coefficient];
-                    let (step, axis) = term.axis;
-                    for (&node, slots) in nodes.iter().zip(table.chunks_exact(step)) {
-                        for (node, part) in self.trial.expansion(node) {
-                            // All nodes are in the pattern.
-                            if let Ok(k) = columns.binary_search(&node) {
-                                values[(k * height + c) * width + term.dof] +=
-                                    scale * part * slots[axis];
-                            }
-                        }
-                    }
+                    let Some(here) = here else { continue };
+                    let scale = term.factor * share * coefficients[term.coefficient];
+                    functions.each_column(here, term.axis, columns, |k, part, slot| {
+                        values[(k * height + c) * width + term.dof] += scale * part * slot;
+                    });
                 }
             }
         }
@@ -372,20 +355,13 @@ impl InterpolationMatrix {
 
     /// The one place that decides component `c`, if one does.
     fn chosen(&self, places: &[Place], c: usize) -> Option<usize> {
-        if self.reduction == Reduction::First {
-            return Some(0);
-        }
-        let (samples, sources) = self.choice.as_ref()?;
+        // Only maxima and minima ask, and they have values to choose by.
         let value = |k: usize| {
-            let place = places[k];
-            let (all, _) = samples.at(place.element as usize, place.point as usize);
-            sources[c].0.map_or(0.0, |s| all[s])
+            self.choice.as_ref().map_or(0.0, |(samples, sources)| {
+                value_of(&sources[c], samples.at_place(&places[k]).0)
+            })
         };
-        let better = |best, k| match self.reduction.prefers(value(k), value(best)) {
-            true => k,
-            false => best,
-        };
-        Some((1..places.len()).fold(0, better))
+        self.reduction.chosen(places.len(), value)
     }
 }
 
@@ -400,19 +376,26 @@ fn trial_of(expression: &Expr) -> Result<Space, AssembleError> {
     }
 }
 
-/// For each degree of freedom of a node the component of a value, with a factor.
-fn dof_sources(space: &Space) -> Vec<(usize, f64)> {
+/// For each degree of freedom of a node the components of a value, with their factors.
+fn dof_sources(space: &Space) -> Vec<Vec<(usize, f64)>> {
     let all = 0..space.components();
-    all.map(|dof| space.value().component_of(dof)).collect()
+    all.map(|dof| space.value().components_of(dof).collect())
+        .collect()
 }
 
-/// A pattern from the sorted columns of each row.
+/// A pattern from the columns of each row, in any order and as often as they come.
 pub(super) fn pattern_of(
     rows: usize,
     cols: usize,
     columns: impl Fn(usize) -> Vec<u32> + Send + Sync,
 ) -> Result<Pattern, AssembleError> {
-    let all: Vec<Vec<u32>> = (0..rows).into_par_iter().map(columns).collect();
+    let sorted = |row| {
+        let mut columns = columns(row);
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    };
+    let all: Vec<Vec<u32>> = (0..rows).into_par_iter().map(sorted).collect();
     let mut offsets = vec![0; rows + 1];
     for (row, columns) in all.iter().enumerate() {
         offsets[row + 1] = offsets[row] + columns.len();

@@ -1,9 +1,10 @@
 //! Bilinear forms between two meshes.
 
-use super::error::AssembleError;
+use super::error::{AssembleError, check_made};
 use super::functions::Functions;
 use super::integral::Rule;
 use super::interpolation_matrix::pattern_of;
+use super::nodes::by_row;
 use super::samples::Samples;
 use crate::form::{Form, FormError, SideOf};
 use crate::geometry::Locator;
@@ -99,14 +100,10 @@ impl CouplingPlan {
             for part in &parts {
                 for entry in part.row(row) {
                     for q in 0..part.samples.points.len() {
-                        if let Some((nodes, _)) = part.trial.at(entry.element as usize, q) {
-                            let all = nodes.iter().flat_map(|&n| trial.expansion(n));
-                            columns.extend(all.map(|(node, _)| node));
-                        }
+                        part.trial
+                            .collect_nodes(entry.element as usize, q, &mut columns);
                     }
                 }
-                columns.sort_unstable();
-                columns.dedup();
             }
             columns
         };
@@ -136,8 +133,11 @@ impl CouplingPlan {
 
     /// A zero matrix to assemble into. All matrices of a plan share its pattern.
     pub fn matrix(&self) -> BlockMatrix {
-        let block = [self.test.components(), self.trial.components()];
-        BlockMatrix::zeros(self.pattern.clone(), block)
+        BlockMatrix::zeros(self.pattern.clone(), self.block())
+    }
+
+    fn block(&self) -> [usize; 2] {
+        [self.test.components(), self.trial.components()]
     }
 
     /// Replace the values of `matrix`, with parameters and fields as they are. Allocates nothing;
@@ -146,13 +146,7 @@ impl CouplingPlan {
     /// # Errors
     /// For a matrix that this plan did not make; if a mesh was rebuilt or cells moved.
     pub fn assemble(&mut self, matrix: &mut BlockMatrix) -> Result<(), AssembleError> {
-        if !Arc::ptr_eq(matrix.pattern(), &self.pattern) {
-            return Err(AssembleError::Target {
-                what: "a matrix that this plan did not make",
-                got: matrix.values().len(),
-                expected: self.matrix().values().len(),
-            });
-        }
+        check_made(matrix, &self.pattern, self.block())?;
         for part in &mut self.parts {
             part.samples.evaluate()?;
             part.trial.refresh(&part.samples)?;
@@ -230,20 +224,14 @@ impl Part {
         }
         // Stable: entries of a row stay in the order of elements.
         all.sort_by_key(|(row, _)| *row);
-        let mut offsets = vec![0; test.node_count() + 1];
-        for (row, _) in &all {
-            offsets[*row as usize + 1] += 1;
-        }
-        for row in 0..test.node_count() {
-            offsets[row + 1] += offsets[row];
-        }
+        let (offsets, entries) = by_row(test.node_count(), all);
         Ok(Part {
             samples,
             test: functions,
             trial,
             terms,
             offsets,
-            entries: all.into_iter().map(|(_, entry)| entry).collect(),
+            entries,
         })
     }
 
@@ -265,8 +253,7 @@ impl Part {
             };
             for q in 0..self.samples.points.len() {
                 let own = test.at(element, q);
-                let (Some((_, tests)), Some((nodes, trials))) = (own, self.trial.at(element, q))
-                else {
+                let (Some((_, tests)), Some(trials)) = (own, self.trial.at(element, q)) else {
                     continue;
                 };
                 let (coefficients, weight) = self.samples.at(element, q);
@@ -275,14 +262,10 @@ impl Part {
                     let slot = tests[entry.function as usize * step + axis];
                     let scale = weight * entry.part * coefficients[term.coefficient] * slot;
                     let (step, axis, d) = term.trial;
-                    for (&node, slots) in nodes.iter().zip(trials.chunks_exact(step)) {
-                        for (node, part) in self.trial.space.expansion(node) {
-                            // All nodes are in the pattern.
-                            if let Ok(k) = columns.binary_search(&node) {
-                                values[(k * height + c) * width + d] += scale * part * slots[axis];
-                            }
-                        }
-                    }
+                    let add = |k, part, slot| {
+                        values[(k * height + c) * width + d] += scale * part * slot;
+                    };
+                    self.trial.each_column(trials, (step, axis), columns, add);
                 }
             }
         }

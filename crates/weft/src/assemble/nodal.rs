@@ -1,6 +1,6 @@
 //! Nodal assembly: quadrature at the nodes of a space, so that vectors and matrices are lumped.
 
-use super::error::AssembleError;
+use super::error::{AssembleError, check_made};
 use super::integral::Rule;
 use super::interpolation::{NODES, check_target};
 use super::nodes::NodePlaces;
@@ -171,15 +171,9 @@ impl NodalPlan {
     /// For a linear form, or a matrix that this plan did not make; if the mesh was rebuilt.
     pub fn assemble_matrix(&mut self, matrix: &mut BlockMatrix) -> Result<(), AssembleError> {
         self.check_kind(true)?;
-        if !Arc::ptr_eq(matrix.pattern(), &self.pattern) {
-            let n = self.space.components();
-            return Err(AssembleError::Target {
-                what: "a matrix that this plan did not make",
-                got: matrix.values().len(),
-                expected: self.space.node_count() * n * n,
-            });
-        }
-        self.run(matrix.values_mut(), self.space.components())
+        let n = self.space.components();
+        check_made(matrix, &self.pattern, [n, n])?;
+        self.run(matrix.values_mut(), n)
     }
 
     fn check_kind(&self, bilinear: bool) -> Result<(), AssembleError> {

@@ -100,19 +100,13 @@ impl NodePlaces {
         }
         all.sort_unstable();
         all.dedup();
-        let mut offsets = vec![0; count + 1];
-        for &(node, _) in &all {
-            offsets[node as usize + 1] += 1;
-        }
-        for node in 0..count {
-            offsets[node + 1] += offsets[node];
-        }
+        let (offsets, places) = by_row(count, all);
         Ok(NodePlaces {
             points,
             weights,
             full,
             offsets,
-            places: all.into_iter().map(|(_, place)| place).collect(),
+            places,
         })
     }
 
@@ -140,6 +134,21 @@ impl NodePlaces {
     pub fn node_count(&self) -> usize {
         self.offsets.len() - 1
     }
+}
+
+/// Where the entries of each of `rows` rows start, and these, from entries sorted by row.
+pub(super) fn by_row<T>(rows: usize, sorted: Vec<(u32, T)>) -> (Vec<usize>, Vec<T>) {
+    let mut offsets = vec![0; rows + 1];
+    for (row, _) in &sorted {
+        offsets[*row as usize + 1] += 1;
+    }
+    for row in 0..rows {
+        offsets[row + 1] += offsets[row];
+    }
+    (
+        offsets,
+        sorted.into_iter().map(|(_, entry)| entry).collect(),
+    )
 }
 
 /// Nodes of the cell on a side, with their points, which are added to the list if they are new.

@@ -2,7 +2,7 @@
 
 use super::coupling::{Condensation, Nodes, pattern, place};
 use super::engine::{Sink, Snapshot, run_chunk};
-use super::error::AssembleError;
+use super::error::{AssembleError, check_made};
 use super::integral::{IntegralPlan, Parts, Points};
 use super::lanes::Lane;
 use super::scatter::Shared;
@@ -169,11 +169,20 @@ impl Plan {
 /// Numbers that one thread zeroes or rounds at least.
 const SERIAL: usize = 1 << 14;
 
-fn round_into<T: Real>(from: &[f64], to: &mut [T]) {
-    to.par_iter_mut()
-        .zip(from)
-        .with_min_len(SERIAL)
-        .for_each(|(to, from)| *to = T::round(*from));
+/// Fills `target` itself if it is of `f64`, else by way of `sums`; it keeps its values on an error then.
+fn fill_rounded<T: Real>(
+    target: &mut [T],
+    sums: &mut Vec<f64>,
+    fill: impl FnOnce(&mut [f64]) -> Result<(), AssembleError>,
+) -> Result<(), AssembleError> {
+    if let Some(target) = T::doubles(target) {
+        return fill(target);
+    }
+    sums.resize(target.len(), 0.0);
+    fill(sums)?;
+    let pairs = target.par_iter_mut().zip(&*sums).with_min_len(SERIAL);
+    pairs.for_each(|(to, from)| *to = T::round(*from));
+    Ok(())
 }
 
 /// Plan of a bilinear form: pattern, tables, and where every local entry goes.
@@ -248,24 +257,11 @@ impl MatrixPlan {
     /// # Errors
     /// If the plan did not make the matrix, or the mesh was rebuilt since.
     pub fn assemble<T: Real>(&mut self, matrix: &mut BlockMatrix<T>) -> Result<(), AssembleError> {
-        if !Arc::ptr_eq(matrix.pattern(), &self.pattern) {
-            return Err(AssembleError::Target {
-                what: "a matrix that this plan did not make",
-                got: matrix.values().len(),
-                expected: self.pattern.entry_count() * self.block[0] * self.block[1],
-            });
-        }
-        let Some(values) = T::doubles(matrix.values_mut()) else {
-            let mut sums = std::mem::take(&mut self.sums);
-            sums.resize(matrix.values().len(), 0.0);
-            let done = self.fill(&mut sums);
-            if done.is_ok() {
-                round_into(&sums, matrix.values_mut());
-            }
-            self.sums = sums;
-            return done;
-        };
-        self.fill(values)
+        check_made(matrix, &self.pattern, self.block)?;
+        let mut sums = std::mem::take(&mut self.sums);
+        let done = fill_rounded(matrix.values_mut(), &mut sums, |v| self.fill(v));
+        self.sums = sums;
+        done
     }
 
     fn fill(&mut self, values: &mut [f64]) -> Result<(), AssembleError> {
@@ -339,17 +335,10 @@ impl VectorPlan {
                 expected: self.test.dof_count(),
             });
         }
-        let Some(values) = T::doubles(vector) else {
-            let mut sums = std::mem::take(&mut self.sums);
-            sums.resize(vector.len(), 0.0);
-            let done = self.fill(&mut sums);
-            if done.is_ok() {
-                round_into(&sums, vector);
-            }
-            self.sums = sums;
-            return done;
-        };
-        self.fill(values)
+        let mut sums = std::mem::take(&mut self.sums);
+        let done = fill_rounded(vector, &mut sums, |v| self.fill(v));
+        self.sums = sums;
+        done
     }
 
     fn fill(&mut self, vector: &mut [f64]) -> Result<(), AssembleError> {

@@ -3,6 +3,7 @@
 
 use super::error::AssembleError;
 use super::integral::{IntegralPlan, Points, Rule};
+use super::nodes::Place;
 use super::plan::Plan;
 use crate::form::lower::Coefficient;
 use crate::form::{DomainKind, Expr, FormError, Integral, Measure};
@@ -133,6 +134,11 @@ impl Samples {
         let at = (element * self.points.len() + point) * width;
         let all = &self.values[at..at + width];
         (&all[..width - 1], all[width - 1])
+    }
+
+    /// The same at a place.
+    pub fn at_place(&self, place: &Place) -> (&[f64], f64) {
+        self.at(place.element as usize, place.point as usize)
     }
 }
 

@@ -153,7 +153,7 @@ impl<'a> Tile<'a> {
             Tile::Rule(t) => {
                 let tables = &t.group.sides[side];
                 let n = tables.map.nodes;
-                &tables.second[t.first * n..(t.first + t.count) * n]
+                &tables.map.hessians[t.first * n..(t.first + t.count) * n]
             }
             Tile::Particles(_) => &[],
         }

@@ -8,7 +8,7 @@
 //! orientations of edges and faces, are a [`VectorElement`](super::VectorElement).
 
 use super::entities::{Entities, Entity};
-use super::lagrange::{Lagrange, NodeFamily, Tabulation, tabulate};
+use super::lagrange::{Lagrange, NodeFamily, Tabulation, tabulate, tabulate_hessians};
 use super::legendre::LegendreBasis;
 use super::modal::inverse;
 use super::nodal::{self, BubbleBasis, Parts, SideBasis};
@@ -320,6 +320,29 @@ impl Element {
         tabulate(self.node_count(), points, |x, values, gradients| {
             self.evaluate(x, values, gradients);
         })
+    }
+
+    /// Second derivatives in reference coordinates at one point, which may lie outside the cell;
+    /// unused entries are 0. Allocates nothing.
+    ///
+    /// # Panics
+    /// If `hessians` is shorter than [`node_count`](Self::node_count).
+    pub fn hessians(&self, point: [f64; 3], hessians: &mut [[[f64; 3]; 3]]) {
+        match &self.basis {
+            Basis::Lagrange(lagrange) => lagrange.hessians(point, hessians),
+            Basis::Legendre(legendre) => legendre.hessians(point, hessians),
+            // Linear functions.
+            Basis::Sides(_) => hessians[..self.node_count()].fill([[0.0; 3]; 3]),
+            Basis::Bubble(bubble) => bubble.hessians(point, hessians),
+            Basis::Spline(spline) => spline.hessians(point, hessians),
+        }
+    }
+
+    /// Values, gradients and second derivatives at several points.
+    pub fn tabulate_second(&self, points: &[[f64; 3]]) -> Tabulation {
+        let mut table = self.tabulate(points);
+        tabulate_hessians(&mut table, points, |x, out| self.hessians(x, out));
+        table
     }
 
     /// Weights of the nodes for sums in place of integrals over the reference cell, all positive; they

@@ -9,6 +9,9 @@ use super::lattice::LatticePoint;
 
 const N: usize = MAX_LAGRANGE_DEGREE + 1;
 
+/// Second derivatives of a function, symmetric.
+pub(super) type Hessian = [[f64; 3]; 3];
+
 /// `1 / (k + 1)`.
 const RECIPROCALS: [f64; N] = {
     let mut out = [1.0; N];
@@ -63,6 +66,25 @@ impl LineBasis {
         out
     }
 
+    /// `[value, derivative, second derivative]` of each polynomial at `x`.
+    fn evaluate_second(&self, x: f64) -> [[f64; 3]; N] {
+        let mut out = [[0.0; 3]; N];
+        let mut before = [1.0, 0.0, 0.0];
+        for (i, &node) in self.nodes.iter().enumerate() {
+            out[i] = before;
+            before = times_factor(before, x - node);
+        }
+        let mut after = [1.0, 0.0, 0.0];
+        for (i, &node) in self.nodes.iter().enumerate().rev() {
+            let [b, db, ddb] = out[i];
+            let [a, da, dda] = after;
+            out[i] = [b * a, db * a + b * da, ddb * a + 2.0 * db * da + b * dda]
+                .map(|v| self.scales[i] * v);
+            after = times_factor(after, x - node);
+        }
+        out
+    }
+
     /// Number of nodes.
     pub(super) fn len(&self) -> usize {
         self.nodes.len()
@@ -71,6 +93,54 @@ impl LineBasis {
 
 fn times_difference([v, d]: [f64; 2], difference: f64) -> [f64; 2] {
     [v * difference, d * difference + v]
+}
+
+fn times_factor([v, d, dd]: [f64; 3], difference: f64) -> [f64; 3] {
+    [
+        v * difference,
+        d * difference + v,
+        dd * difference + 2.0 * d,
+    ]
+}
+
+/// Second derivatives of the product of three functions of one variable each, given as `[value,
+/// derivative, second derivative]`.
+pub(super) fn product_hessian(x: [f64; 3], y: [f64; 3], z: [f64; 3]) -> Hessian {
+    let xy = x[1] * y[1] * z[0];
+    let xz = x[1] * y[0] * z[1];
+    let yz = x[0] * y[1] * z[1];
+    [
+        [x[2] * y[0] * z[0], xy, xz],
+        [xy, x[0] * y[2] * z[0], yz],
+        [xz, yz, x[0] * y[0] * z[2]],
+    ]
+}
+
+/// Second derivatives of all products of a function of each axis, the last axis fastest.
+pub(super) fn product_hessians(axes: [&[[f64; 3]]; 3], hessians: &mut [Hessian]) {
+    let mut all = hessians.iter_mut();
+    for x in axes[0] {
+        for y in axes[1] {
+            for (z, out) in axes[2].iter().zip(&mut all) {
+                *out = product_hessian(*x, *y, *z);
+            }
+        }
+    }
+}
+
+/// Second derivatives on a segment, quad or hex (`dim` 1 to 3).
+pub(super) fn tensor_hessians(
+    line: &LineBasis,
+    dim: usize,
+    point: [f64; 3],
+    hessians: &mut [Hessian],
+) {
+    let mut axes = [[[1.0, 0.0, 0.0]; N]; 3];
+    for (axis, &x) in axes.iter_mut().zip(&point).take(dim) {
+        *axis = line.evaluate_second(x);
+    }
+    let count = |d: usize| if d < dim { line.len() } else { 1 };
+    product_hessians([0, 1, 2].map(|d| &axes[d][..count(d)]), hessians);
 }
 
 /// Values and gradients on a segment, quad or hex (`dim` 1 to 3).
@@ -162,6 +232,44 @@ impl ProductBasis {
                 f01 * d2 * f3 - common,
                 f01 * f2 * d3 - common,
             ];
+        }
+    }
+
+    /// Second derivatives, by the chain rule from those along the barycentric coordinates.
+    pub(super) fn hessians(&self, point: [f64; 3], hessians: &mut [Hessian]) {
+        let first = 1.0 - point[0] - point[1] - point[2];
+        let coordinates = [first, point[0], point[1], point[2]];
+        let p = self.degree as f64;
+        // As in `evaluate`, with second derivatives.
+        let mut f = [[[1.0, 0.0, 0.0]; 4]; N];
+        for m in 0..self.degree {
+            let scale = RECIPROCALS[m];
+            for c in 0..4 {
+                let factor = (p * coordinates[c] - m as f64) * scale;
+                let [v, d, dd] = f[m][c];
+                let slope = p * scale;
+                f[m + 1][c] = [
+                    v * factor,
+                    d * factor + v * slope,
+                    dd * factor + 2.0 * d * slope,
+                ];
+            }
+        }
+        for (a, hessian) in self.nodes.iter().zip(hessians) {
+            let of = |c: usize, order: usize| f[a[c] as usize][c][order];
+            let along = |i: usize, j: usize| -> f64 {
+                (0..4)
+                    .map(|c| of(c, usize::from(c == i) + usize::from(c == j)))
+                    .product()
+            };
+            let common = along(0, 0);
+            for i in 0..3 {
+                for j in 0..=i {
+                    let value = along(i + 1, j + 1) - along(0, i + 1) - along(0, j + 1) + common;
+                    hessian[i][j] = value;
+                    hessian[j][i] = value;
+                }
+            }
         }
     }
 }

@@ -4,7 +4,7 @@
 //! edges, faces, interior on simplices; x-major lattice on tensor cells), and
 //! [`Lagrange::slot`] places them on shared entities in an order on which all cells agree.
 
-use super::basis::{LineBasis, ProductBasis, evaluate_tensor};
+use super::basis::{Hessian, LineBasis, ProductBasis, evaluate_tensor, tensor_hessians};
 use super::entities::{Entities, Entity};
 use super::lattice::{LatticePoint, lattice};
 use super::line::LineRule;
@@ -42,6 +42,9 @@ pub struct Tabulation {
     pub values: Vec<f64>,
     /// Gradients in reference coordinates, in the same order; unused entries are 0.
     pub gradients: Vec<[f64; 3]>,
+    /// Second derivatives in reference coordinates, in the same order, unused entries 0; empty unless
+    /// they were asked for.
+    pub hessians: Vec<[[f64; 3]; 3]>,
 }
 
 impl Tabulation {
@@ -77,6 +80,7 @@ pub(super) fn tabulate(
         nodes,
         values: vec![0.0; nodes * points.len()],
         gradients: vec![[0.0; 3]; nodes * points.len()],
+        hessians: Vec::new(),
     };
     for (i, &point) in points.iter().enumerate() {
         let row = i * nodes..(i + 1) * nodes;
@@ -87,6 +91,19 @@ pub(super) fn tabulate(
         );
     }
     table
+}
+
+/// Adds second derivatives, with `evaluate` for one point, to a table of the functions at `points`.
+pub(super) fn tabulate_hessians(
+    table: &mut Tabulation,
+    points: &[[f64; 3]],
+    evaluate: impl Fn([f64; 3], &mut [Hessian]),
+) {
+    let n = table.nodes;
+    table.hessians = vec![[[0.0; 3]; 3]; n * points.len()];
+    for (i, &point) in points.iter().enumerate() {
+        evaluate(point, &mut table.hessians[i * n..(i + 1) * n]);
+    }
 }
 
 /// How the shape functions are evaluated.
@@ -213,6 +230,33 @@ impl Lagrange {
                 g[2] = 0.0;
             }
         }
+    }
+
+    /// Second derivatives in reference coordinates at one point, which may lie outside the cell;
+    /// unused entries are 0. Allocates nothing.
+    ///
+    /// # Panics
+    /// If `hessians` is shorter than [`node_count`](Self::node_count).
+    pub fn hessians(&self, point: [f64; 3], hessians: &mut [[[f64; 3]; 3]]) {
+        let hessians = &mut hessians[..self.node_count()];
+        match &self.basis {
+            Basis::Constant => hessians[0] = [[0.0; 3]; 3],
+            Basis::Tensor(line) => tensor_hessians(line, self.kind.dim(), point, hessians),
+            Basis::Product(product) => product.hessians(point, hessians),
+            Basis::Modal(modal) => modal.hessians(point, hessians),
+        }
+        if self.kind == CellKind::Triangle {
+            for h in hessians {
+                (h[0][2], h[1][2], h[2]) = (0.0, 0.0, [0.0; 3]);
+            }
+        }
+    }
+
+    /// Values, gradients and second derivatives at several points.
+    pub fn tabulate_second(&self, points: &[[f64; 3]]) -> Tabulation {
+        let mut table = self.tabulate(points);
+        tabulate_hessians(&mut table, points, |x, out| self.hessians(x, out));
+        table
     }
 
     /// Values and gradients at several points.

@@ -4,6 +4,7 @@
 //! the orthonormal products' values there. [`superlinear`] and [`total`] list the products of two
 //! spans; both lists are closed under lower degrees, so that monomials span the same.
 
+use super::basis::{Hessian, product_hessian};
 use super::lagrange::MAX_LAGRANGE_DEGREE;
 use super::line::{LineRule, jacobi_recurrence};
 use super::modal::inverse;
@@ -14,18 +15,20 @@ const N: usize = MAX_LAGRANGE_DEGREE + 1;
 /// Degree along each axis.
 pub(super) type Mode = [u8; 3];
 
-/// Orthonormal Legendre polynomials of degree up to `degree` on `[0, 1]`, and their derivatives.
-pub(super) fn legendre(degree: usize, x: f64) -> [[f64; 2]; N] {
-    let mut p = [[0.0; 2]; N];
-    p[0] = [1.0, 0.0];
+/// Orthonormal Legendre polynomials of degree up to `degree` on `[0, 1]`, and their first and second
+/// derivatives.
+pub(super) fn legendre(degree: usize, x: f64) -> [[f64; 3]; N] {
+    let mut p = [[0.0; 3]; N];
+    p[0] = [1.0, 0.0, 0.0];
     let u = 2.0 * x - 1.0;
     for k in 0..degree {
         let (a, b, c) = jacobi_recurrence(k, 0);
         let factor = a * u + b;
-        let before = if k > 0 { p[k - 1] } else { [0.0; 2] };
+        let before = if k > 0 { p[k - 1] } else { [0.0; 3] };
         p[k + 1] = [
             factor * p[k][0] - c * before[0],
             2.0 * a * p[k][0] + factor * p[k][1] - c * before[1],
+            4.0 * a * p[k][1] + factor * p[k][2] - c * before[2],
         ];
     }
     for (k, q) in p.iter_mut().enumerate() {
@@ -104,13 +107,31 @@ impl LegendreBasis {
         values[..n].fill(0.0);
         gradients[..n].fill([0.0; 3]);
         for (k, mode) in self.modes.iter().enumerate() {
-            let [[x, dx], [y, dy], [z, dz]] = [0, 1, 2].map(|d| p[d][mode[d] as usize]);
+            let [[x, dx, _], [y, dy, _], [z, dz, _]] = [0, 1, 2].map(|d| p[d][mode[d] as usize]);
             let (value, slope) = (x * y * z, [dx * y * z, x * dy * z, x * y * dz]);
             for i in 0..n {
                 let c = self.coefficients[i * n + k];
                 values[i] += c * value;
                 for d in 0..3 {
                     gradients[i][d] += c * slope[d];
+                }
+            }
+        }
+    }
+
+    pub(super) fn hessians(&self, x: [f64; 3], hessians: &mut [Hessian]) {
+        let p = x.map(|x| legendre(self.degree, x));
+        let n = self.modes.len();
+        hessians[..n].fill([[0.0; 3]; 3]);
+        for (k, mode) in self.modes.iter().enumerate() {
+            let [x, y, z] = [0, 1, 2].map(|d| p[d][mode[d] as usize]);
+            let second = product_hessian(x, y, z);
+            for (i, hessian) in hessians[..n].iter_mut().enumerate() {
+                let c = self.coefficients[i * n + k];
+                for (out, row) in hessian.iter_mut().zip(&second) {
+                    for (out, s) in out.iter_mut().zip(row) {
+                        *out += c * s;
+                    }
                 }
             }
         }

@@ -6,6 +6,7 @@
 //! the nodes turns them into the Lagrange polynomials.
 
 use super::CellKind;
+use super::basis::Hessian;
 use super::lagrange::MAX_LAGRANGE_DEGREE;
 use super::line::jacobi_recurrence;
 
@@ -17,31 +18,46 @@ pub(super) const MAX_MODES: usize = (P + 1) * (P + 2) * (P + 3) / 6;
 const FEW: usize = 4;
 const FEW_MODES: usize = 35;
 
-/// A value and its three derivatives.
+/// A value and its three derivatives; a jet of 10 numbers holds the second derivatives xx, xy, xz,
+/// yy, yz, zz too.
 pub(super) type Jet = [f64; 4];
 
-pub(super) fn times(a: Jet, b: Jet) -> Jet {
-    [
-        a[0] * b[0],
-        a[1] * b[0] + a[0] * b[1],
-        a[2] * b[0] + a[0] * b[2],
-        a[3] * b[0] + a[0] * b[3],
-    ]
+/// The axes of the second derivatives in a jet.
+const PAIRS: [[usize; 2]; 6] = [[0, 0], [0, 1], [0, 2], [1, 1], [1, 2], [2, 2]];
+
+pub(super) fn times<const J: usize>(a: [f64; J], b: [f64; J]) -> [f64; J] {
+    let mut out = [0.0; J];
+    out[0] = a[0] * b[0];
+    for d in 1..4 {
+        out[d] = a[d] * b[0] + a[0] * b[d];
+    }
+    for (k, &[i, j]) in (4..J).zip(&PAIRS) {
+        let mixed = a[1 + i] * b[1 + j] + a[1 + j] * b[1 + i];
+        out[k] = a[k] * b[0] + mixed + a[0] * b[k];
+    }
+    out
 }
 
-fn combine(s: f64, a: Jet, t: f64, b: Jet) -> Jet {
-    [
-        s * a[0] + t * b[0],
-        s * a[1] + t * b[1],
-        s * a[2] + t * b[2],
-        s * a[3] + t * b[3],
-    ]
+fn combine<const J: usize>(s: f64, a: [f64; J], t: f64, b: [f64; J]) -> [f64; J] {
+    std::array::from_fn(|i| s * a[i] + t * b[i])
+}
+
+/// The second derivatives in a jet.
+pub(super) fn hessian_of(jet: &[f64; 10]) -> Hessian {
+    let [_, _, _, _, xx, xy, xz, yy, yz, zz] = *jet;
+    [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
 }
 
 /// The Jacobi polynomials `P_k^{(alpha, 0)}(u / s) s^k` up to `degree`, times `start`: polynomials in
 /// `u` and `s`, so that nothing happens where `s` vanishes.
-fn homogeneous_jacobi(degree: usize, alpha: usize, u: Jet, s: Jet, start: Jet) -> [Jet; P + 1] {
-    let mut out = [[0.0; 4]; P + 1];
+fn homogeneous_jacobi<const J: usize>(
+    degree: usize,
+    alpha: usize,
+    u: [f64; J],
+    s: [f64; J],
+    start: [f64; J],
+) -> [[f64; J]; P + 1] {
+    let mut out = [[0.0; J]; P + 1];
     out[0] = start;
     let square = times(s, s);
     for k in 0..degree {
@@ -56,18 +72,19 @@ fn homogeneous_jacobi(degree: usize, alpha: usize, u: Jet, s: Jet, start: Jet) -
 
 /// Evaluates the orthonormal polynomials (for the normalised measure, up to a constant factor) of
 /// total degree up to `degree`, and their derivatives; returns how many there are.
-pub(super) fn orthonormal(
+pub(super) fn orthonormal<const J: usize>(
     kind: CellKind,
     degree: usize,
     point: [f64; 3],
-    out: &mut [Jet],
+    out: &mut [[f64; J]],
 ) -> usize {
-    let one = [1.0, 0.0, 0.0, 0.0];
-    let c = [
-        [point[0], 1.0, 0.0, 0.0],
-        [point[1], 0.0, 1.0, 0.0],
-        [point[2], 0.0, 0.0, 1.0],
-    ];
+    let mut one = [0.0; J];
+    one[0] = 1.0;
+    let c: [[f64; J]; 3] = std::array::from_fn(|d| {
+        let mut jet = [0.0; J];
+        (jet[0], jet[1 + d]) = (point[d], 1.0);
+        jet
+    });
     // Partial sums of the barycentric coordinates from the last one down: 1 - y - z, 1 - z, 1.
     let s2 = combine(1.0, one, -1.0, c[2]);
     let s1 = combine(1.0, s2, -1.0, c[1]);
@@ -109,7 +126,7 @@ pub(super) struct ModalBasis {
 impl ModalBasis {
     pub(super) fn new(kind: CellKind, degree: usize, nodes: &[[f64; 3]]) -> ModalBasis {
         let n = nodes.len();
-        let mut modes = [[0.0; 4]; MAX_MODES];
+        let mut modes: [Jet; MAX_MODES] = [[0.0; 4]; MAX_MODES];
         // Column i: the modes at node i, so that coefficients × matrix = identity.
         let mut matrix = vec![0.0; n * n];
         for (i, &node) in nodes.iter().enumerate() {
@@ -151,6 +168,18 @@ impl ModalBasis {
             }
             values[i] = sum[0];
             gradients[i] = [sum[1], sum[2], sum[3]];
+        }
+    }
+
+    pub(super) fn hessians(&self, point: [f64; 3], hessians: &mut [Hessian]) {
+        let mut modes = [[0.0; 10]; MAX_MODES];
+        let n = orthonormal(self.kind, self.degree, point, &mut modes);
+        for (row, hessian) in self.coefficients.chunks_exact(n).zip(hessians) {
+            let mut sum = [0.0; 10];
+            for (&c, mode) in row.iter().zip(&modes[..n]) {
+                sum = combine(1.0, sum, c, *mode);
+            }
+            *hessian = hessian_of(&sum);
         }
     }
 }
@@ -201,7 +230,7 @@ mod tests {
     fn orthonormal_polynomials_are_orthonormal() {
         for (kind, degree) in [(CellKind::Triangle, P), (CellKind::Tet, 6)] {
             let rule = super::super::Quadrature::new(kind, 2 * degree).unwrap();
-            let mut modes = [[0.0; 4]; MAX_MODES];
+            let mut modes: [Jet; MAX_MODES] = [[0.0; 4]; MAX_MODES];
             let n = orthonormal(kind, degree, [0.0; 3], &mut modes);
             let mut gram = vec![0.0; n * n];
             for (&x, w) in rule.points().iter().zip(rule.weights()) {

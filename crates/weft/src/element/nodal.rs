@@ -3,10 +3,12 @@
 //! Each function here makes the [`Parts`] of one element on one kind of cell. Nodes on a side are those
 //! of the side's own element, so that neighbours agree.
 
+use super::basis::Hessian;
 use super::entities::{Entities, Entity};
 use super::lagrange::{Lagrange, NodeFamily};
 use super::legendre::{LegendreBasis, fekete, superlinear, total};
 use super::line::LineRule;
+use super::modal::{hessian_of, times};
 use super::sides::map_to_cell;
 use super::{CellKind, ElementError};
 
@@ -216,7 +218,7 @@ impl BubbleBasis {
     pub(super) fn evaluate(&self, x: [f64; 3], values: &mut [f64], gradients: &mut [[f64; 3]]) {
         self.linear.evaluate(x, values, gradients);
         let n = self.linear.node_count();
-        let (b, db) = self.bubble(x);
+        let [b, db @ .., _, _, _, _, _, _] = self.bubble(x);
         for i in 0..n {
             values[i] -= self.centre * b;
             for d in 0..3 {
@@ -226,25 +228,38 @@ impl BubbleBasis {
         (values[n], gradients[n]) = (b, db);
     }
 
-    /// A product of factors that vanish on a side each, and its gradient.
-    fn bubble(&self, x: [f64; 3]) -> (f64, [f64; 3]) {
+    pub(super) fn hessians(&self, x: [f64; 3], hessians: &mut [Hessian]) {
+        self.linear.hessians(x, hessians);
+        let n = self.linear.node_count();
+        let bubble = hessian_of(&self.bubble(x));
+        for hessian in &mut hessians[..n] {
+            for (out, row) in hessian.iter_mut().zip(&bubble) {
+                for (out, b) in out.iter_mut().zip(row) {
+                    *out -= self.centre * b;
+                }
+            }
+        }
+        hessians[n] = bubble;
+    }
+
+    /// A product of factors that vanish on a side each, with first and second derivatives.
+    fn bubble(&self, x: [f64; 3]) -> [f64; 10] {
         let kind = self.linear.kind();
         let dim = kind.dim();
-        let factor = |k: usize| -> (f64, [f64; 3]) {
-            if !kind.is_tensor() {
-                let (value, slope) = barycentric(dim, x, k);
-                let scale = (dim + 1) as f64;
-                return (scale * value, slope.map(|s| scale * s));
+        let factor = |k: usize| -> [f64; 10] {
+            let mut jet = [0.0; 10];
+            if kind.is_tensor() {
+                jet[0] = 4.0 * x[k] * (1.0 - x[k]);
+                jet[1 + k] = 4.0 - 8.0 * x[k];
+                jet[[4, 7, 9][k]] = -8.0;
+                return jet;
             }
-            let mut slope = [0.0; 3];
-            slope[k] = 4.0 - 8.0 * x[k];
-            (4.0 * x[k] * (1.0 - x[k]), slope)
+            let (value, slope) = barycentric(dim, x, k);
+            jet[0] = value;
+            jet[1..4].copy_from_slice(&slope);
+            jet.map(|v| (dim + 1) as f64 * v)
         };
         let count = if kind.is_tensor() { dim } else { dim + 1 };
-        (0..count)
-            .map(factor)
-            .fold((1.0, [0.0; 3]), |(a, da), (b, db)| {
-                (a * b, std::array::from_fn(|d| da[d] * b + a * db[d]))
-            })
+        (1..count).fold(factor(0), |product, k| times(product, factor(k)))
     }
 }

@@ -6,6 +6,7 @@
 //! middles of cells.
 
 use super::CellKind;
+use super::basis::{Hessian, product_hessians};
 use super::entities::{Entities, Entity};
 
 /// Highest degree of splines.
@@ -74,18 +75,33 @@ impl Spline {
         Entities::of_nodes(kind, [0; 4], &vec![(cell, [0; 3]); nodes.len()], closures)
     }
 
-    pub(super) fn evaluate(&self, x: [f64; 3], values: &mut [f64], gradients: &mut [[f64; 3]]) {
-        let mut axes = [[[1.0, 0.0]; REACH]; 3];
+    /// Value and derivatives along each axis of the functions of one axis.
+    fn axes(&self, x: [f64; 3]) -> [[[f64; 3]; REACH]; 3] {
+        let mut axes = [[[1.0, 0.0, 0.0]; REACH]; 3];
         for (axis, &x) in axes.iter_mut().zip(&x).take(self.dim) {
             for (i, value) in axis.iter_mut().enumerate() {
                 *value = centred(self.degree, x + 1.0 - i as f64);
             }
         }
-        let count = |d: usize| if d < self.dim { REACH } else { 1 };
+        axes
+    }
+
+    /// Functions along axis `d`.
+    fn count(&self, d: usize) -> usize {
+        if d < self.dim { REACH } else { 1 }
+    }
+
+    pub(super) fn hessians(&self, x: [f64; 3], hessians: &mut [Hessian]) {
+        let axes = self.axes(x);
+        product_hessians([0, 1, 2].map(|d| &axes[d][..self.count(d)]), hessians);
+    }
+
+    pub(super) fn evaluate(&self, x: [f64; 3], values: &mut [f64], gradients: &mut [[f64; 3]]) {
+        let axes = self.axes(x);
         let mut node = 0;
-        for [x, dx] in &axes[0][..count(0)] {
-            for [y, dy] in &axes[1][..count(1)] {
-                for [z, dz] in &axes[2][..count(2)] {
+        for [x, dx, _] in &axes[0][..self.count(0)] {
+            for [y, dy, _] in &axes[1][..self.count(1)] {
+                for [z, dz, _] in &axes[2][..self.count(2)] {
                     values[node] = x * y * z;
                     gradients[node] = [dx * y * z, x * dy * z, x * y * dz];
                     node += 1;
@@ -95,15 +111,20 @@ impl Spline {
     }
 }
 
-/// The centred B-spline of unit knots of degree 2 or 3 and its derivative.
-fn centred(degree: usize, x: f64) -> [f64; 2] {
+/// The centred B-spline of unit knots of degree 2 or 3, its derivative and its second derivative,
+/// which in degree 2 jumps at knots.
+fn centred(degree: usize, x: f64) -> [f64; 3] {
     let d = x.abs();
-    let [value, slope] = match degree {
-        2 if d < 0.5 => [0.75 - d * d, -2.0 * d],
-        2 if d < 1.5 => [0.5 * (1.5 - d).powi(2), d - 1.5],
-        3 if d < 1.0 => [2.0 / 3.0 - d * d + 0.5 * d.powi(3), (1.5 * d - 2.0) * d],
-        3 if d < 2.0 => [(2.0 - d).powi(3) / 6.0, -0.5 * (2.0 - d).powi(2)],
-        _ => [0.0, 0.0],
+    let [value, slope, bend] = match degree {
+        2 if d < 0.5 => [0.75 - d * d, -2.0 * d, -2.0],
+        2 if d < 1.5 => [0.5 * (1.5 - d).powi(2), d - 1.5, 1.0],
+        3 if d < 1.0 => [
+            2.0 / 3.0 - d * d + 0.5 * d.powi(3),
+            (1.5 * d - 2.0) * d,
+            3.0 * d - 2.0,
+        ],
+        3 if d < 2.0 => [(2.0 - d).powi(3) / 6.0, -0.5 * (2.0 - d).powi(2), 2.0 - d],
+        _ => [0.0; 3],
     };
-    [value, x.signum() * slope]
+    [value, x.signum() * slope, bend]
 }

@@ -1,6 +1,6 @@
 //! Fields evaluated anywhere: on another mesh than their own, and outside of it.
 
-use super::{Field, FieldError, PointValue};
+use super::{Field, FieldError, PointValue, component_at};
 use crate::element::Lagrange;
 use crate::form::{Expr, NativeFunction, Shape};
 use crate::geometry::{GeometryMap, LocateError, Locator, frame_from, map_element};
@@ -240,7 +240,7 @@ impl CrossField {
             place.basis.evaluate(xi, map_values, map_gradients);
             let frame = frame_from(&place.map, &place.basis, cell, map_values, map_gradients);
             if let Some(basis) = space.vector_basis() {
-                let found = field.evaluate_vector(basis, cell, xi, &frame);
+                let found = field.evaluate_vector(basis, cell, xi, &frame, &values);
                 for c in 0..len {
                     match gradient {
                         false => outputs[c][p] = found.value[c],
@@ -252,14 +252,10 @@ impl CrossField {
                 continue;
             }
             element.evaluate(xi, shape, slopes);
-            let per_node = space.components();
             for (i, &node) in space.cell_nodes(cell).iter().enumerate() {
                 let slope = frame.push_gradient(slopes[i]);
                 for c in 0..len {
-                    let (dof, factor) = space.value().dof_of(c);
-                    let part =
-                        |(n, weight): (u32, f64)| weight * values[n as usize * per_node + dof];
-                    let u = factor * space.expansion(node).map(part).sum::<f64>();
+                    let u = component_at(space, &values, node, c);
                     match gradient {
                         false => outputs[c][p] += u * shape[i],
                         true => (0..dim).for_each(|d| outputs[c * dim + d][p] += u * slope[d]),

@@ -9,7 +9,7 @@ mod cross;
 pub use cross::CrossField;
 
 use crate::form::Expr;
-use crate::geometry::Frame;
+use crate::geometry::{Frame, VectorPush};
 use crate::space::{Space, SpaceError, VectorBasis};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -150,15 +150,14 @@ impl Field {
         }
         let frame = crate::geometry::frame_at(&**geometry, cell, xi);
         if let Some(basis) = space.vector_basis() {
-            return Ok(self.evaluate_vector(basis, cell, xi, &frame));
+            let values = self.values();
+            return Ok(self.evaluate_vector(basis, cell, xi, &frame, &values));
         }
         let table = space.element().tabulate(&[xi]);
-        let kind = space.value();
         let len = space.shape().len();
         let dim = geometry.space_dim();
         let values = self.values();
         let nodes = space.cell_nodes(cell);
-        let per_node = space.components();
         let mut out = PointValue {
             value: vec![0.0; len],
             gradient: vec![[0.0; 3]; len],
@@ -166,13 +165,7 @@ impl Field {
         for (i, &node) in nodes.iter().enumerate() {
             let gradient = frame.push_gradient(table.gradients[i]);
             for c in 0..len {
-                let dof_value = |dof: usize| -> f64 {
-                    let parts = space.expansion(node);
-                    parts
-                        .map(|(n, weight)| weight * values[n as usize * per_node + dof])
-                        .sum()
-                };
-                let u: f64 = kind.dofs_of(c).map(|(dof, f)| f * dof_value(dof)).sum();
+                let u = component_at(space, &values, node, c);
                 out.value[c] += u * table.values[i];
                 for d in 0..dim {
                     out.gradient[c][d] += u * gradient[d];
@@ -182,16 +175,18 @@ impl Field {
         Ok(out)
     }
 
+    /// At a point of a cell; `values` are those of the field, which the caller has locked: locking again here
+    /// would wait forever for a writer in between.
     fn evaluate_vector(
         &self,
         basis: &VectorBasis,
         cell: usize,
         xi: [f64; 3],
         frame: &Frame,
+        values: &[f64],
     ) -> PointValue {
         let space = &self.0.space;
         let dim = space.geometry().space_dim();
-        let values = self.values();
         let nodes = space.cell_nodes(cell).iter();
         let mut dofs: Vec<f64> = nodes.map(|&node| values[node as usize]).collect();
         basis.to_cell(cell, &mut dofs);
@@ -206,28 +201,24 @@ impl Field {
                 }
             }
         }
-        let push = frame.push(element.piola(), dim);
-        let second = crate::geometry::second_at(&**space.geometry(), cell, xi);
-        let bend = frame.push_derivatives(element.piola(), dim, &second);
-        let mut out = PointValue {
-            value: vec![0.0; dim],
-            gradient: vec![[0.0; 3]; dim],
-        };
-        for c in 0..dim {
-            for a in 0..dim {
-                out.value[c] += push[c][a] * value[a];
-            }
-            for b in 0..dim {
-                let along: f64 = (0..dim)
-                    .map(|a| push[c][a] * derivative[a][b] + bend[b][c][a] * value[a])
-                    .sum();
-                for d in 0..dim {
-                    out.gradient[c][d] += along * frame.inverse[b][d];
-                }
-            }
+        let push = VectorPush::new(&**space.geometry(), cell, xi, frame, element.piola());
+        let (value, gradient) = push.apply(&value, &derivative);
+        PointValue {
+            value: value[..dim].to_vec(),
+            gradient: gradient[..dim].to_vec(),
         }
-        out
     }
+}
+
+/// Value component `c` at a node, which may hang, from the degrees of freedom.
+fn component_at(space: &Space, values: &[f64], node: u32, c: usize) -> f64 {
+    let per_node = space.components();
+    let dof = |dof: usize| -> f64 {
+        let part = |(n, weight): (u32, f64)| weight * values[n as usize * per_node + dof];
+        space.expansion(node).map(part).sum()
+    };
+    let terms = space.value().dofs_of(c);
+    terms.map(|(k, factor)| factor * dof(k)).sum()
 }
 
 /// Value and gradient of a field at a point.

@@ -251,7 +251,8 @@ impl Expr {
         if !b.held().none() {
             return b.nonlinear();
         }
-        if b.constant_value() == Some(1.0) || a.is_zero() {
+        // 0 / 0 is not a number.
+        if b.constant_value() == Some(1.0) || (a.is_zero() && b.constant_value() != Some(0.0)) {
             return a.clone();
         }
         if let (Some(x), Some(y)) = (a.constant_value(), b.constant_value()) {

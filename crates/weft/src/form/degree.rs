@@ -118,7 +118,10 @@ impl Estimate {
                         .saturating_add(NONPOLYNOMIAL),
                 },
                 Binary::Pow => match (self.degree(l), r.constant_value()) {
-                    (0, _) => self.degree(r),
+                    (0, _) => match self.degree(r) {
+                        0 => 0,
+                        d => d.saturating_add(NONPOLYNOMIAL),
+                    },
                     (d, Some(c)) if c >= 0.0 && c.fract() == 0.0 => d.saturating_mul(c as usize),
                     (d, _) => d.saturating_add(NONPOLYNOMIAL),
                 },

@@ -1,7 +1,7 @@
 //! The map of one cell at one point: position, Jacobian, gradients.
 
 use super::Geometry;
-use crate::element::{CellKind, Lagrange, NodeFamily, Piola, Tabulation};
+use crate::element::{CellKind, Lagrange, NodeFamily, Piola};
 
 /// The shape functions of a geometry's map.
 ///
@@ -106,43 +106,69 @@ impl Frame {
     }
 }
 
+/// What takes a vector function from the reference cell to a point of a cell, with its gradient.
+pub(crate) struct VectorPush {
+    push: [[f64; 3]; 3],
+    bend: [[[f64; 3]; 3]; 3],
+    inverse: [[f64; 3]; 3],
+    dim: usize,
+}
+
+impl VectorPush {
+    /// By the map of `cell` at `xi`, whose frame is given.
+    pub fn new(
+        geometry: &dyn Geometry,
+        cell: usize,
+        xi: [f64; 3],
+        frame: &Frame,
+        piola: Piola,
+    ) -> VectorPush {
+        let dim = geometry.space_dim();
+        VectorPush {
+            push: frame.push(piola, dim),
+            bend: frame.push_derivatives(piola, dim, &second_at(geometry, cell, xi)),
+            inverse: frame.inverse,
+            dim,
+        }
+    }
+
+    /// Value and gradient, `[component][axis]`, from a value and its reference derivatives.
+    pub fn apply(&self, value: &[f64; 3], derivative: &[[f64; 3]; 3]) -> ([f64; 3], [[f64; 3]; 3]) {
+        let (push, bend, dim) = (&self.push, &self.bend, self.dim);
+        let (mut pushed, mut gradient) = ([0.0; 3], [[0.0; 3]; 3]);
+        for c in 0..dim {
+            pushed[c] = (0..dim).map(|a| push[c][a] * value[a]).sum();
+            for b in 0..dim {
+                let along: f64 = (0..dim)
+                    .map(|a| push[c][a] * derivative[a][b] + bend[b][c][a] * value[a])
+                    .sum();
+                for d in 0..dim {
+                    gradient[c][d] += along * self.inverse[b][d];
+                }
+            }
+        }
+        (pushed, gradient)
+    }
+}
+
 /// Second derivatives of a map, `[d][a][b]` = ∂²x_d / ∂ξ_a ∂ξ_b.
 pub(crate) type Second = [[[f64; 3]; 3]; 3];
 
 /// Second derivatives of the map of cell `cell` at reference coordinates `xi`.
-pub(crate) fn second_at(geometry: &dyn Geometry, cell: usize, xi: [f64; 3]) -> Second {
+fn second_at(geometry: &dyn Geometry, cell: usize, xi: [f64; 3]) -> Second {
     let map = geometry.map();
     let basis = map_element(geometry.cell_kind(), map.degree);
     let n = basis.node_count();
     let nodes = &map.cell_nodes[cell * n..(cell + 1) * n];
-    let table = second_table(&basis, &basis.tabulate(&[xi]));
+    let mut hessians = vec![[[0.0; 3]; 3]; n];
+    basis.hessians(xi, &mut hessians);
     let mut out = [[[0.0; 3]; 3]; 3];
-    for (slopes, &node) in table.iter().zip(nodes) {
+    for (hessian, &node) in hessians.iter().zip(nodes) {
         let x = map.nodes[node as usize];
         for d in 0..3 {
             for a in 0..3 {
                 for b in 0..3 {
-                    out[d][a][b] += x[d] * slopes[a][b];
-                }
-            }
-        }
-    }
-    out
-}
-
-/// Second derivatives of the functions of `basis` where `here` was tabulated, in the same order. First
-/// derivatives are combinations of the functions with their values at the nodes as coefficients.
-pub(crate) fn second_table(basis: &Lagrange, here: &Tabulation) -> Vec<[[f64; 3]; 3]> {
-    let n = basis.node_count();
-    let at_nodes = basis.tabulate(basis.nodes());
-    let mut out = vec![[[0.0; 3]; 3]; here.gradients.len()];
-    for (out, slopes) in out.chunks_exact_mut(n).zip(here.gradients.chunks_exact(n)) {
-        for (j, slope) in slopes.iter().enumerate() {
-            for (out, g) in out.iter_mut().zip(at_nodes.gradients_at(j)) {
-                for a in 0..3 {
-                    for b in 0..3 {
-                        out[a][b] += g[a] * slope[b];
-                    }
+                    out[d][a][b] += x[d] * hessian[a][b];
                 }
             }
         }

@@ -51,7 +51,7 @@ pub use adaptive::{
 pub use deformed::Deformed;
 pub use error::{GeometryError, MeshWarning};
 pub use frame::{Frame, frame_at, map_element};
-pub(crate) use frame::{frame_from, frames_anywhere, frames_at, second_at, second_table};
+pub(crate) use frame::{VectorPush, frame_from, frames_anywhere, frames_at};
 pub(crate) use frozen::Frozen;
 pub use grid::{Grid2, Grid3};
 pub use inverse::cell_coordinates;

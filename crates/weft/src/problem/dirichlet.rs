@@ -20,7 +20,6 @@ enum Part {
 }
 
 /// A prescribed value on sides or vertices of one name. The value is the whole value, one
-/// A prescribed value on sides or vertices of one name. The value is the whole value, one
 /// component, the component along the outward normal, or the part tangential to the boundary. In
 /// H(curl) and H(div) spaces a vector is given, of which the tangential or the normal component
 /// counts.
@@ -35,16 +34,20 @@ pub struct Dirichlet {
 impl Dirichlet {
     /// Prescribe zero on the sides (or vertices) called `tag`; change what and how much with
     /// the methods below.
+    ///
+    /// # Errors
+    /// If nothing is called so, or the space has no values there: constants of cells have none at sides,
+    /// Crouzeix–Raviart, H(curl) and H(div) functions none at vertices.
     pub fn on(space: &Space, tag: &str) -> Result<Dirichlet, ProblemError> {
-        check_nodes(space)?;
-        // Asked for now, so that a misspelt name is reported here.
-        space.tagged_nodes(tag)?;
-        Ok(Dirichlet {
+        let condition = Dirichlet {
             space: space.clone(),
             tag: Some(tag.to_owned()),
             part: Part::Whole,
             value: Expr::zero(space.shape()),
-        })
+        };
+        // Asked for now, so that a misspelt name is reported here.
+        condition.nodes()?;
+        Ok(condition)
     }
 
     /// Prescribe zero on the whole boundary.
@@ -161,31 +164,56 @@ impl Dirichlet {
     }
 
     fn nodes(&self) -> Result<Vec<u32>, ProblemError> {
-        match &self.tag {
-            Some(tag) => Ok(self.space.tagged_nodes(tag)?),
+        let space = &self.space;
+        check_nodes(space)?;
+        let (nodes, sides, vertices) = match &self.tag {
+            Some(tag) => {
+                let nodes = space.tagged_nodes(tag)?;
+                let tags = space.geometry().tags();
+                let sides = tags.sides(tag).map_or(0, |s| s.len());
+                (nodes, sides, tags.vertices(tag).map_or(0, |v| v.len()))
+            }
             None => {
-                let sides = self.space.topology().boundary_sides();
+                let sides = space.topology().boundary_sides();
                 let mut nodes: Vec<u32> = sides
                     .iter()
-                    .flat_map(|&s| self.space.side_nodes(s as usize))
+                    .flat_map(|&s| space.side_nodes(s as usize))
                     .collect();
                 nodes.sort_unstable();
                 nodes.dedup();
-                Ok(nodes)
+                (nodes, sides.len(), 0)
             }
+        };
+        if !nodes.is_empty() || sides + vertices == 0 {
+            return Ok(nodes);
         }
+        let element = match space.vector_element() {
+            Some(element) => element.family().to_string(),
+            None => space.element().name(),
+        };
+        Err(ProblemError::Mismatch(format!(
+            "a {element} has no values at the {} of {}: impose the condition weakly, by an integral over sides",
+            if sides > 0 { "sides" } else { "vertices" },
+            match &self.tag {
+                Some(tag) => format!("\"{tag}\""),
+                None => "the boundary".to_owned(),
+            }
+        )))
     }
 
     /// Add the condition, with its value as it is now.
+    ///
+    /// # Errors
+    /// If the space has no values there, the value isn't finite, or it contradicts an earlier condition.
     pub fn apply(&self, constraints: &mut Constraints) -> Result<(), ProblemError> {
         let space = &self.space;
-        check_nodes(space)?;
         let nodes = self.nodes()?;
         if space.vector_element().is_some() {
             return self.apply_moments(&nodes, constraints);
         }
         let len = self.value.shape().len();
         let values = self.values_at(&nodes)?;
+        constraints.expect(&values);
         let at = |k: usize| &values[k * len..(k + 1) * len];
         match self.part {
             Part::Whole => {
@@ -236,8 +264,9 @@ impl Dirichlet {
         constraints: &mut Constraints,
     ) -> Result<(), ProblemError> {
         let dofs = crate::assemble::interpolate_values(&self.value, &self.space)?;
-        for &node in nodes {
-            let value = dofs[node as usize];
+        let values: Vec<f64> = nodes.iter().map(|&node| dofs[node as usize]).collect();
+        constraints.expect(&values);
+        for (&node, value) in nodes.iter().zip(values) {
             if !value.is_finite() {
                 return Err(ProblemError::Mismatch(format!(
                     "the moment of the prescribed value `{}` is {value} at node {node}",

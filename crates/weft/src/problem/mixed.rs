@@ -6,6 +6,7 @@
 //! enclosed flow, are found and taken out: see [`MixedReport::free`].
 
 use super::linear::constraints;
+use super::newton::{NewtonSystem, add_terms, newton, step_back};
 use super::{Dirichlet, NewtonOptions, ProblemError};
 use crate::assemble::{MatrixPlan, VectorPlan};
 use crate::field::Field;
@@ -15,11 +16,6 @@ use crate::solve::{Block, BlockSystem, Constraints, Nullspace, SolveError};
 use crate::solve::{DirectKind, DirectSolver};
 use crate::sparse::{BlockMatrix, Pattern};
 use std::sync::Arc;
-
-/// Halvings of a step before it is given up.
-const MAX_HALVINGS: usize = 12;
-/// Share of the predicted decrease that a step must reach (Armijo).
-const SUFFICIENT: f64 = 1e-4;
 
 /// How a solve went.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,13 +58,15 @@ impl MixedProblem {
     /// its space.
     ///
     /// # Errors
-    /// If the numbers differ, a residual is tested with another space, or a condition belongs to none.
+    /// If an option is out of its range, the numbers differ, a residual is tested with another space, or a
+    /// condition belongs to none.
     pub fn new(
         residuals: &[Form],
         unknowns: &[Field],
         conditions: &[Dirichlet],
         options: NewtonOptions,
     ) -> Result<MixedProblem, ProblemError> {
+        options.check()?;
         let n = unknowns.len();
         if residuals.len() != n {
             return Err(ProblemError::Mismatch(format!(
@@ -175,12 +173,7 @@ impl MixedProblem {
     /// If `linear` fails, or Newton's method doesn't reach its tolerance.
     pub fn solve_with(
         &mut self,
-        mut linear: impl FnMut(
-            &BlockSystem,
-            &Nullspace,
-            &[f64],
-            &mut [f64],
-        ) -> Result<usize, SolveError>,
+        linear: impl FnMut(&BlockSystem, &Nullspace, &[f64], &mut [f64]) -> Result<usize, SolveError>,
     ) -> Result<MixedReport, ProblemError> {
         let n = self.unknowns.len();
         let constraints = (0..n)
@@ -194,75 +187,25 @@ impl MixedProblem {
         }
         // The Jacobian tells which constants are free, and with that what counts as residual.
         self.assemble(&constraints)?;
-        let mut null = self.system()?.constants();
-        let mut report = MixedReport {
-            free: null.constants().collect(),
-            ..MixedReport::default()
+        let null = self.system()?.constants();
+        let free = null.constants().collect();
+        let options = self.options;
+        let mut run = Run {
+            problem: self,
+            constraints: &constraints,
+            null,
+            linear,
+            assembled: true,
+            imbalance: None,
         };
-        let mut norm = self.residual_norm(&constraints, &null, Some(&mut report.imbalance))?;
-        let target = self.options.absolute.max(self.options.tolerance * norm);
-        report.history.push(norm);
-        let stopped = |report: &MixedReport, norm: f64, reason: &'static str| {
-            Err(ProblemError::Newton {
-                iterations: report.iterations,
-                residual: norm,
-                target,
-                reason,
-            })
-        };
-        if !norm.is_finite() {
-            let reason = "the residual of the first guess is not finite";
-            return stopped(&report, norm, reason);
-        }
-        while norm > target {
-            if report.iterations == self.options.max_iterations {
-                return stopped(&report, norm, "the limit on iterations is reached");
-            }
-            if report.iterations > 0 {
-                self.assemble(&constraints)?;
-                null = self.system()?.constants();
-            }
-            self.step.fill(0.0);
-            let mut step = std::mem::take(&mut self.step);
-            let solved = self
-                .system()
-                .and_then(|system| linear(&system, &null, &self.residual, &mut step))
-                .and_then(|count| null.project(&mut step).map(|_| count));
-            self.step = step;
-            report.linear_iterations += solved?;
-            for (i, unknown) in self.unknowns.iter().enumerate() {
-                self.start[self.starts[i]..self.starts[i + 1]].copy_from_slice(&unknown.values());
-            }
-            let mut length = 1.0;
-            let mut halvings = 0;
-            loop {
-                self.go(length);
-                let trial = self.residual_norm(&constraints, &null, None)?;
-                if trial <= (1.0 - SUFFICIENT * length) * norm || trial <= target {
-                    norm = trial;
-                    break;
-                }
-                if halvings == MAX_HALVINGS {
-                    self.go(0.0);
-                    return stopped(&report, norm, "no step along the Newton direction helps");
-                }
-                halvings += 1;
-                length *= 0.5;
-            }
-            report.iterations += 1;
-            report.history.push(norm);
-        }
-        Ok(report)
-    }
-
-    /// The unknowns at `length` steps from where the step began.
-    fn go(&mut self, length: f64) {
-        for (i, unknown) in self.unknowns.iter().enumerate() {
-            let first = self.starts[i];
-            for (k, value) in unknown.values_mut().iter_mut().enumerate() {
-                *value = self.start[first + k] - length * self.step[first + k];
-            }
-        }
+        let done = newton(&mut run, options)?;
+        Ok(MixedReport {
+            iterations: done.iterations,
+            history: done.history,
+            linear_iterations: done.linear_iterations,
+            free,
+            imbalance: run.imbalance.unwrap_or(0.0),
+        })
     }
 
     /// The Jacobian as it was assembled last, with the conditions put in.
@@ -299,23 +242,79 @@ impl MixedProblem {
         }
         Ok(())
     }
+}
 
-    /// Assemble the residual of the free unknowns, less what no solution can remove; its Euclidean norm.
-    fn residual_norm(
-        &mut self,
-        constraints: &[Constraints],
-        null: &Nullspace,
-        imbalance: Option<&mut f64>,
-    ) -> Result<f64, ProblemError> {
-        for (i, plan) in self.residual_plans.iter_mut().enumerate() {
-            let part = &mut self.residual[self.starts[i]..self.starts[i + 1]];
+/// A solve under way.
+struct Run<'a, F> {
+    problem: &'a mut MixedProblem,
+    constraints: &'a [Constraints],
+    null: Nullspace,
+    linear: F,
+    /// Whether the Jacobian is that of the unknowns already.
+    assembled: bool,
+    /// Of the first residual.
+    imbalance: Option<f64>,
+}
+
+impl<F> NewtonSystem for Run<'_, F>
+where
+    F: FnMut(&BlockSystem, &Nullspace, &[f64], &mut [f64]) -> Result<usize, SolveError>,
+{
+    fn residual(&mut self) -> Result<f64, ProblemError> {
+        let p = &mut *self.problem;
+        for (i, plan) in p.residual_plans.iter_mut().enumerate() {
+            let part = &mut p.residual[p.starts[i]..p.starts[i + 1]];
             plan.assemble(part)?;
-            constraints[i].lift_homogeneous(part)?;
+            self.constraints[i].lift_homogeneous(part)?;
         }
-        let removed = null.project(&mut self.residual)?;
-        if let Some(imbalance) = imbalance {
-            *imbalance = removed;
+        let removed = self.null.project(&mut p.residual)?;
+        self.imbalance.get_or_insert(removed);
+        Ok(crate::solve::norm(&p.residual))
+    }
+
+    fn linearise(&mut self) -> Result<(), ProblemError> {
+        let p = &mut *self.problem;
+        for (i, unknown) in p.unknowns.iter().enumerate() {
+            p.start[p.starts[i]..p.starts[i + 1]].copy_from_slice(&unknown.values());
         }
-        Ok(crate::solve::norm(&self.residual))
+        if !std::mem::take(&mut self.assembled) {
+            p.assemble(self.constraints)?;
+            self.null = p.system()?.constants();
+        }
+        Ok(())
+    }
+
+    fn terms(&mut self) -> f64 {
+        let p = &mut *self.problem;
+        let n = p.unknowns.len();
+        p.step.fill(0.0);
+        for (k, block) in p.jacobian.iter().enumerate() {
+            if let Some((_, matrix)) = block {
+                let (i, j) = (k / n, k % n);
+                let x = &p.start[p.starts[j]..p.starts[j + 1]];
+                add_terms(matrix, x, &mut p.step[p.starts[i]..p.starts[i + 1]]);
+            }
+        }
+        crate::solve::norm(&p.step)
+    }
+
+    fn solve(&mut self) -> Result<usize, ProblemError> {
+        let p = &mut *self.problem;
+        p.step.fill(0.0);
+        let mut step = std::mem::take(&mut p.step);
+        let solved = p
+            .system()
+            .and_then(|system| (self.linear)(&system, &self.null, &p.residual, &mut step))
+            .and_then(|count| self.null.project(&mut step).map(|_| count));
+        p.step = step;
+        Ok(solved?)
+    }
+
+    fn go(&mut self, length: f64) {
+        let p = &mut *self.problem;
+        for (i, unknown) in p.unknowns.iter().enumerate() {
+            let part = p.starts[i]..p.starts[i + 1];
+            step_back(unknown, &p.start[part.clone()], &p.step[part], length);
+        }
     }
 }

@@ -7,13 +7,15 @@
 mod dirichlet;
 mod linear;
 mod mixed;
+mod newton;
 mod nonlinear;
 mod solver;
 
 pub use dirichlet::Dirichlet;
 pub use linear::{LinearProblem, solve};
 pub use mixed::{MixedProblem, MixedReport};
-pub use nonlinear::{NewtonOptions, NewtonReport, NonlinearProblem};
+pub use newton::{NewtonOptions, NewtonReport};
+pub use nonlinear::NonlinearProblem;
 pub use solver::{PreconditionerKind, SolveReport, Solver};
 
 use crate::assemble::AssembleError;

@@ -3,6 +3,7 @@
 //! The Jacobian is the exact Gateaux derivative of the residual, made by [`Form::deriv`].
 
 use super::linear::{check_conditions, check_regular, constraints, square_space};
+use super::newton::{NewtonOptions, NewtonReport, NewtonSystem, add_terms, newton, step_back};
 use super::solver::System;
 use super::{Dirichlet, ProblemError, Solver};
 use crate::assemble::{MatrixPlan, VectorPlan};
@@ -10,43 +11,6 @@ use crate::field::Field;
 use crate::form::{Expr, Form};
 use crate::solve::Constraints;
 use crate::sparse::BlockMatrix;
-
-/// When Newton's method stops.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct NewtonOptions {
-    /// Largest accepted |F| relative to |F| at the start. Default 1e-10.
-    pub tolerance: f64,
-    /// Largest accepted |F|. Default 1e-13.
-    pub absolute: f64,
-    /// Limit on steps. Default 50.
-    pub max_iterations: usize,
-}
-
-impl Default for NewtonOptions {
-    fn default() -> NewtonOptions {
-        NewtonOptions {
-            tolerance: 1e-10,
-            absolute: 1e-13,
-            max_iterations: 50,
-        }
-    }
-}
-
-/// How Newton's method went.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct NewtonReport {
-    /// Steps done.
-    pub iterations: usize,
-    /// |F| of the free unknowns at the start and after each step.
-    pub history: Vec<f64>,
-    /// Iterations of the linear solver, in all.
-    pub linear_iterations: usize,
-}
-
-/// Halvings of a step before it is given up.
-const MAX_HALVINGS: usize = 12;
-/// Share of the predicted decrease that a step must reach (Armijo).
-const SUFFICIENT: f64 = 1e-4;
 
 /// A nonlinear problem with its plans, matrix and factorisation.
 pub struct NonlinearProblem {
@@ -65,6 +29,9 @@ pub struct NonlinearProblem {
 impl NonlinearProblem {
     /// Plan the problem: `residual` holds a test function and the field `unknown`, whose
     /// values are the first guess and become the solution.
+    ///
+    /// # Errors
+    /// If an option is out of its range, or forms, conditions and unknown don't fit together.
     pub fn new(
         residual: &Form,
         unknown: &Field,
@@ -72,6 +39,7 @@ impl NonlinearProblem {
         solver: Solver,
         options: NewtonOptions,
     ) -> Result<NonlinearProblem, ProblemError> {
+        options.check()?;
         let space = unknown.space();
         let residual_plan = VectorPlan::new(residual)?;
         if !residual_plan.test_space().same(space) {
@@ -117,79 +85,69 @@ impl NonlinearProblem {
     }
 
     /// Solve from the values the unknown has now.
+    ///
+    /// # Errors
+    /// If the linear solver fails, or Newton's method doesn't reach its tolerance.
     pub fn solve(&mut self) -> Result<NewtonReport, ProblemError> {
         let constraints = constraints(&self.conditions, self.unknown.space())?;
         // In a copy: no lock on the field is held while threads work.
         self.start.copy_from_slice(&self.unknown.values());
         constraints.set(&mut self.start)?;
         self.unknown.values_mut().copy_from_slice(&self.start);
-        let mut report = NewtonReport::default();
-        let mut norm = self.residual_norm(&constraints)?;
-        let target = self.options.absolute.max(self.options.tolerance * norm);
-        report.history.push(norm);
-        let stopped = |report: &NewtonReport, norm: f64, reason: &'static str| {
-            Err(ProblemError::Newton {
-                iterations: report.iterations,
-                residual: norm,
-                target,
-                reason,
-            })
+        let options = self.options;
+        let mut run = Run {
+            problem: self,
+            constraints: &constraints,
+            diagnosed: false,
         };
-        if !norm.is_finite() {
-            return stopped(
-                &report,
-                norm,
-                "the residual of the first guess is not finite",
-            );
-        }
-        while norm > target {
-            if report.iterations == self.options.max_iterations {
-                return stopped(&report, norm, "the limit on iterations is reached");
-            }
-            self.jacobian_plan.assemble(&mut self.matrix)?;
-            constraints.eliminate(&mut self.matrix)?;
-            if report.iterations == 0 {
-                check_regular(&self.matrix, self.unknown.space(), &constraints)?;
-            }
-            self.system.prepare(&self.matrix)?;
-            self.step.fill(0.0);
-            let done = self
-                .system
-                .solve(&self.matrix, &self.residual, &mut self.step)?;
-            report.linear_iterations += done.iterations;
+        newton(&mut run, options)
+    }
+}
 
-            self.start.copy_from_slice(&self.unknown.values());
-            let mut length = 1.0;
-            let mut halvings = 0;
-            loop {
-                let mut values = self.unknown.values_mut();
-                for (k, value) in values.iter_mut().enumerate() {
-                    *value = self.start[k] - length * self.step[k];
-                }
-                drop(values);
-                let trial = self.residual_norm(&constraints)?;
-                if trial <= (1.0 - SUFFICIENT * length) * norm || trial <= target {
-                    norm = trial;
-                    break;
-                }
-                if halvings == MAX_HALVINGS {
-                    self.unknown.values_mut().copy_from_slice(&self.start);
-                    self.residual_norm(&constraints)?;
-                    return stopped(&report, norm, "no step along the Newton direction helps");
-                }
-                halvings += 1;
-                length *= 0.5;
-            }
-            report.iterations += 1;
-            report.history.push(norm);
-        }
-        Ok(report)
+/// A solve under way.
+struct Run<'a> {
+    problem: &'a mut NonlinearProblem,
+    constraints: &'a Constraints,
+    diagnosed: bool,
+}
+
+impl NewtonSystem for Run<'_> {
+    fn residual(&mut self) -> Result<f64, ProblemError> {
+        let p = &mut *self.problem;
+        p.residual_plan.assemble(&mut p.residual)?;
+        self.constraints.lift_homogeneous(&mut p.residual)?;
+        Ok(crate::solve::norm(&p.residual))
     }
 
-    /// Assemble the residual of the free unknowns; its Euclidean norm.
-    fn residual_norm(&mut self, constraints: &Constraints) -> Result<f64, ProblemError> {
-        self.residual_plan.assemble(&mut self.residual)?;
-        constraints.lift_homogeneous(&mut self.residual)?;
-        Ok(crate::solve::norm(&self.residual))
+    fn linearise(&mut self) -> Result<(), ProblemError> {
+        let p = &mut *self.problem;
+        p.start.copy_from_slice(&p.unknown.values());
+        p.jacobian_plan.assemble(&mut p.matrix)?;
+        self.constraints.eliminate(&mut p.matrix)?;
+        if !self.diagnosed {
+            check_regular(&p.matrix, p.unknown.space(), self.constraints)?;
+            self.diagnosed = true;
+        }
+        Ok(())
+    }
+
+    fn terms(&mut self) -> f64 {
+        let p = &mut *self.problem;
+        p.step.fill(0.0);
+        add_terms(&p.matrix, &p.start, &mut p.step);
+        crate::solve::norm(&p.step)
+    }
+
+    fn solve(&mut self) -> Result<usize, ProblemError> {
+        let p = &mut *self.problem;
+        p.system.prepare(&p.matrix)?;
+        p.step.fill(0.0);
+        let done = p.system.solve(&p.matrix, &p.residual, &mut p.step)?;
+        Ok(done.iterations)
+    }
+
+    fn go(&mut self, length: f64) {
+        let p = &mut *self.problem;
+        step_back(&p.unknown, &p.start, &p.step, length);
     }
 }

@@ -205,9 +205,9 @@ impl<'a, T: Real> BlockSystem<'a, T> {
     }
 
     /// The constants that the system and its transpose map to zero: of each block and each component of
-    /// its nodes the vector of ones, such as the pressure of an enclosed flow. Row by row an image counts as
-    /// zero if it is below 1e-10 (1e-5 in `f32`) of what the absolute values of the block row give. Blocks that meet an
-    /// operator are not looked at.
+    /// its nodes the vector of ones, such as the pressure of an enclosed flow. An entry of the image counts as
+    /// zero if it is below 1e-12 (1.2e-5 in `f32`) of what the absolute values of its row give, or if these are rounding
+    /// themselves: below 8 ε of what a column that the row meets gives. Blocks that meet an operator are not looked at.
     pub fn constants(&self) -> Nullspace {
         let mut null = Nullspace {
             size: self.size(),
@@ -244,48 +244,55 @@ impl<'a, T: Real> BlockSystem<'a, T> {
     }
 }
 
-/// Whether a block maps the vector with ones in one component to zero.
+/// Whether a block maps the vector with ones in one component to zero, up to rounding.
 fn maps_to_zero<T: Real>(block: Block<T>, component: usize, components: usize) -> bool {
-    let null = f64::max(1e-10, 100.0 * T::EPSILON);
-    let (mut sums, mut sizes);
-    match block {
+    let (m, transposed) = match block {
         Block::Zero => return true,
         Block::Operator(_) => return false,
-        Block::Matrix(m) => {
-            let [r, c] = m.block();
-            if c != components {
-                return false;
-            }
-            (sums, sizes) = (vec![0.0; m.rows()], vec![0.0; m.rows()]);
-            for row in 0..m.pattern().rows() {
-                let (_, values) = m.row(row);
-                for (k, v) in values.iter().enumerate().skip(component).step_by(c) {
-                    let i = row * r + (k / c) % r;
-                    sums[i] += v.widen();
-                    sizes[i] += v.widen().abs();
-                }
-            }
-        }
-        Block::Transposed(m) => {
-            let [r, c] = m.block();
-            if r != components {
-                return false;
-            }
-            (sums, sizes) = (vec![0.0; m.cols()], vec![0.0; m.cols()]);
-            for row in 0..m.pattern().rows() {
-                let (columns, values) = m.row(row);
-                for (&column, block) in columns.iter().zip(values.chunks_exact(r * c)) {
-                    for (b, v) in block[component * c..(component + 1) * c].iter().enumerate() {
-                        sums[column as usize * c + b] += v.widen();
-                        sizes[column as usize * c + b] += v.widen().abs();
-                    }
-                }
-            }
-        }
+        Block::Matrix(m) => (m, false),
+        Block::Transposed(m) => (m, true),
+    };
+    let [r, c] = m.block();
+    if (if transposed { r } else { c }) != components {
+        return false;
     }
-    let largest = sizes.iter().fold(0.0, |m: f64, s| m.max(*s));
+    // Row, node of the column, and entry of the block that is asked about, for its one component.
+    let visit = |f: &mut dyn FnMut(usize, usize, f64)| {
+        for row in 0..m.pattern().rows() {
+            let (columns, values) = m.row(row);
+            for (&column, block) in columns.iter().zip(values.chunks_exact((r * c).max(1))) {
+                let column = column as usize;
+                if transposed {
+                    let entries = &block[component * c..(component + 1) * c];
+                    (0..c).for_each(|j| f(column * c + j, row, entries[j].widen()));
+                } else {
+                    (0..r).for_each(|i| f(row * r + i, column, block[i * c + component].widen()));
+                }
+            }
+        }
+    };
+    let (rows, nodes) = match transposed {
+        true => (m.cols(), m.pattern().rows()),
+        false => (m.rows(), m.pattern().cols()),
+    };
+    let (mut sums, mut sizes, mut largest) = (vec![0.0; rows], vec![0.0; rows], vec![0.0; rows]);
+    let mut columns = vec![0.0; nodes];
+    visit(&mut |row, column, v| {
+        sums[row] += v;
+        sizes[row] += v.abs();
+        columns[column] += v.abs();
+    });
+    visit(&mut |row, column, v| {
+        if v != 0.0 {
+            largest[row] = f64::max(largest[row], columns[column]);
+        }
+    });
+    let rounding = f64::max(1e-12, 100.0 * T::EPSILON);
     // NaN isn't zero.
-    sums.iter().all(|s: &f64| s.abs() <= null * largest)
+    (0..rows).all(|row| {
+        let (sum, size): (f64, f64) = (sums[row], sizes[row]);
+        sum.abs() <= rounding * size || size <= 8.0 * T::EPSILON * largest[row]
+    })
 }
 
 impl<T: Real> LinearOperator<T> for BlockSystem<'_, T> {
@@ -537,7 +544,7 @@ fn check_parts<T: Real>(
 /// B diag(A)⁻¹ Bᵀ: the Schur complement with the diagonal in place of A.
 ///
 /// # Errors
-/// If sizes don't fit, or the diagonal of A has an entry that is zero or isn't finite.
+/// If sizes don't fit, or the diagonal of A has an entry whose inverse isn't finite in this precision.
 pub fn schur_by_diagonal<T: Real>(
     a: &BlockMatrix<T>,
     b: &BlockMatrix<T>,
@@ -547,7 +554,8 @@ pub fn schur_by_diagonal<T: Real>(
         return Err(SolveError::NotSquare { rows, cols });
     }
     let inverse: Vec<f64> = a.diagonal().iter().map(|d| 1.0 / d.widen()).collect();
-    if let Some(index) = inverse.iter().position(|v| !v.is_finite()) {
+    let finite = |v: &f64| T::round(*v).widen().is_finite();
+    if let Some(index) = inverse.iter().position(|v| !finite(v)) {
         return Err(SolveError::NonFinite {
             what: "the inverse diagonal",
             index,

@@ -162,3 +162,16 @@ pub(crate) fn check_finite<T: Real>(what: &'static str, values: &[T]) -> Result<
         }),
     }
 }
+
+/// `Ok` for a tolerance, otherwise [`SolveError::Option`].
+pub(crate) fn check_tolerance(name: &'static str, value: f64) -> Result<(), SolveError> {
+    if value.is_finite() && value >= 0.0 {
+        return Ok(());
+    }
+    let accepted = "it must be finite and not negative";
+    Err(SolveError::Option {
+        name,
+        value,
+        accepted,
+    })
+}

@@ -37,4 +37,5 @@ pub use krylov::{BreakdownKind, Convergence, Krylov, KrylovOptions, Method, Stop
 pub use operator::LinearOperator;
 pub use precondition::{BlockJacobi, Identity, Jacobi, Preconditioner};
 
+pub(crate) use error::check_tolerance;
 pub(crate) use vector::norm;

@@ -59,7 +59,8 @@ impl<T: Real> Jacobi<T> {
     /// Takes the diagonal of a matrix of the same size, without allocating.
     ///
     /// # Errors
-    /// As [`Jacobi::new`], and if the size differs.
+    /// As [`Jacobi::new`], and if the size differs. After one about an entry the preconditioner is part old, part
+    /// new.
     pub fn update(&mut self, a: &BlockMatrix<T>) -> Result<(), SolveError> {
         check_square(a)?;
         check_size(
@@ -106,7 +107,7 @@ impl<T: Real> Preconditioner<T> for Jacobi<T> {
 ///
 /// A singular block: if symmetric, its null directions are divided by its largest eigenvalue
 /// instead; otherwise each of its unknowns is divided by the absolute diagonal (or by 1 where that
-/// is 0).
+/// is 0). Where an inverse is beyond the range of the precision, the residual passes unchanged.
 #[derive(Clone, Debug)]
 pub struct BlockJacobi<T: Real = f64> {
     block: usize,
@@ -135,7 +136,8 @@ impl<T: Real> BlockJacobi<T> {
     /// Inverts the diagonal blocks of a matrix of the same size; allocates for singular blocks only.
     ///
     /// # Errors
-    /// As [`BlockJacobi::new`], and if the size differs.
+    /// As [`BlockJacobi::new`], and if the size differs. After one about an entry the preconditioner is part old,
+    /// part new.
     pub fn update(&mut self, a: &BlockMatrix<T>) -> Result<(), SolveError> {
         check_square(a)?;
         let b = self.block;
@@ -164,8 +166,12 @@ impl<T: Real> BlockJacobi<T> {
                     value: block[k],
                 });
             }
-            if !invert(b, block, inverse, copy, 1e-14 * T::COARSENESS) {
+            let finite = |m: &[f64]| m.iter().all(|v| T::round(*v).widen().is_finite());
+            if !invert(b, block, inverse, copy, 1e-14 * T::COARSENESS) || !finite(inverse) {
                 invert_singular(b, block, inverse, 1e-12 * T::COARSENESS);
+            }
+            if !finite(inverse) {
+                identity(b, inverse);
             }
             let to = &mut self.inverses[node * b * b..(node + 1) * b * b];
             for (to, from) in to.iter_mut().zip(&*inverse) {

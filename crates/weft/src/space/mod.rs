@@ -156,7 +156,8 @@ impl Space {
     /// parallelepipeds; see [`Element::new_serendipity`].
     ///
     /// # Errors
-    /// For another degree, on simplices for degrees above 2, and on grids with hanging nodes.
+    /// For another degree, on simplices for degrees above 2, and from degree 2 on on quads and hexes with hanging
+    /// nodes.
     pub fn serendipity<G>(geometry: &G, degree: usize) -> Result<Space, SpaceError>
     where
         G: Geometry + Clone + 'static,
@@ -215,7 +216,7 @@ impl Space {
     /// [`project`](crate::assemble::project) for more). Rules of quadrature are cut at the knots.
     ///
     /// # Errors
-    /// For another degree, and on meshes.
+    /// For another degree, on simplices, and from degree 2 on on meshes.
     pub fn splines<G>(geometry: &G, degree: usize) -> Result<Space, SpaceError>
     where
         G: Geometry + Clone + 'static,

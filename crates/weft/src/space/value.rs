@@ -139,14 +139,27 @@ impl ValueKind {
             .filter(|(_, factor)| *factor != 0.0)
     }
 
-    /// Degree of freedom `dof` of a value, row-major. Of a matrix it is that of the part that the kind
-    /// can hold, such as its symmetric part.
+    /// Value components that a degree of freedom is made of, with their factors: the inverse of
+    /// [`dofs_of`](Self::dofs_of) on values that the kind can hold. Of others it takes the nearest that it
+    /// can hold, such as the symmetric part.
+    pub fn components_of(self, dof: usize) -> impl Iterator<Item = (usize, f64)> {
+        // The tensors of the degrees of freedom have τ:τ = 2.
+        let scale = if self.tensor_size().is_some() {
+            0.5
+        } else {
+            1.0
+        };
+        (0..self.shape().len())
+            .map(move |component| (component, scale * self.entry(component, dof)))
+            .filter(|(_, factor)| *factor != 0.0)
+    }
+
+    /// Degree of freedom `dof` of a value, row-major: the sum over [`components_of`](Self::components_of).
     pub fn dof(self, dof: usize, value: &[f64]) -> f64 {
-        if self.tensor_size().is_none() {
-            return value[dof];
-        }
-        let terms = value.iter().enumerate();
-        terms.map(|(c, v)| 0.5 * self.entry(c, dof) * v).sum()
+        let terms = self.components_of(dof);
+        terms
+            .map(|(component, factor)| factor * value[component])
+            .sum()
     }
 }
 

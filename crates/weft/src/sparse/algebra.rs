@@ -55,11 +55,14 @@ impl<T: Real> BlockMatrix<T> {
     /// # Errors
     /// If `n` exceeds the index type.
     pub fn identity(n: usize, block: usize) -> Result<BlockMatrix<T>, SparseError> {
-        let one = |k: usize| T::round(k.is_multiple_of(block + 1) as usize as f64);
-        let values = (0..n)
-            .flat_map(|_| (0..block * block).map(one))
-            .collect::<Vec<_>>();
-        BlockMatrix::from_block_diagonal([block, block], values)
+        // The pattern first: it knows the limit.
+        let pattern = Arc::new(Pattern::diagonal(n)?);
+        let mut matrix = BlockMatrix::zeros(pattern, [block, block]);
+        let entries = matrix.values_mut().chunks_exact_mut((block * block).max(1));
+        for one in entries.flat_map(|b| b.iter_mut().step_by(block + 1)) {
+            *one = T::round(1.0);
+        }
+        Ok(matrix)
     }
 
     /// The matrix with these diagonal blocks, one after the other, each row-major.

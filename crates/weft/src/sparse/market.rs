@@ -202,6 +202,9 @@ impl MatrixMarket {
             Symmetry::Symmetric => 1.0,
             Symmetry::Skew => -1.0,
         };
+        if let Some((row, col, value)) = entries(&scalar).find(|e| !e.2.is_finite()) {
+            return Err(MarketError::NonFinite { row, col, value });
+        }
         if sign != 0.0 {
             let square = scalar.rows() == scalar.cols();
             let mirrored = |i: usize, j: usize| scalar.get(j, i).map_or(0.0, |v| v[0]);
@@ -214,9 +217,6 @@ impl MatrixMarket {
             Symmetry::Symmetric => j <= i,
             Symmetry::Skew => j < i,
         };
-        if let Some((row, col, value)) = entries(&scalar).find(|e| !e.2.is_finite()) {
-            return Err(MarketError::NonFinite { row, col, value });
-        }
         let count = entries(&scalar).filter(|&(i, j, _)| written(i, j)).count();
         writeln!(
             out,

@@ -3,7 +3,7 @@
 use crate::common::*;
 use weft::assemble::{evaluate_at, integrate, interpolate, project, vector};
 use weft::element::CellKind;
-use weft::form::{Expr, Scope};
+use weft::form::{Expr, Scope, Shape};
 use weft::geometry::{Geometry, Mesh};
 use weft::space::{Space, ValueKind};
 

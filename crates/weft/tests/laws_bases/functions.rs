@@ -5,7 +5,7 @@ use crate::elements;
 use weft::element::{CellKind, Element, ElementFamily, LineRule, NodeFamily};
 
 /// The polynomials that span an element, as exponents; nothing for splines.
-fn span(element: &Element) -> Vec<[i32; 3]> {
+pub(crate) fn span(element: &Element) -> Vec<[i32; 3]> {
     let (kind, degree) = (element.kind(), element.degree() as i32);
     let dim = kind.dim();
     let total = |m: &[i32; 3]| m.iter().sum::<i32>();

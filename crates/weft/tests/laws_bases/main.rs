@@ -7,6 +7,7 @@ mod conformity;
 mod convergence;
 mod faults;
 mod functions;
+mod hessians;
 mod independent;
 mod splines;
 #[path = "../common/tables.rs"]

@@ -95,3 +95,18 @@ fn a_degree_that_no_rule_reaches_is_an_error() {
     let e = read(&scope, "x[0]^100");
     assert!(integrate(&e.over(&Measure::cells(&mesh).degree(6))).is_ok());
 }
+
+/// Functions that are not polynomials count as two degrees more, a power of a constant too.
+#[test]
+fn issue_006_powers_of_constants_are_no_polynomials() {
+    let mesh = crate::one_cell(CellKind::Quad);
+    let x = Expr::position(&mesh).at(0);
+    let power = Expr::from(2.0).pow(x.clone());
+    let e = x.unary(weft::form::Unary::Exp);
+    let [power, e] = [power, e].map(|f| {
+        let exact = integrate(&f.clone().over(&Measure::cells(&mesh).degree(14))).unwrap();
+        (integrate(&f.dx(&mesh)).unwrap() - exact).abs()
+    });
+    // The error of a one-point rule would be 2e-2.
+    assert!(power < 1e-3 && e < 5e-3, "{power} {e}");
+}

@@ -363,3 +363,10 @@ fn a_form_needs_measures_and_a_number_none() {
             .contains("known are")
     );
 }
+
+#[test]
+fn issue_006_zero_over_zero_is_no_number() {
+    let zero = Expr::from(0.0);
+    assert_eq!((&zero / &zero).to_string(), "NaN");
+    assert_eq!((&zero / Expr::from(2.0)).to_string(), "0");
+}

@@ -156,32 +156,25 @@ fn hanging_nodes_on_either_mesh() {
         Space::lagrange(&hanging, 1).unwrap(),
         Space::lagrange(&cube, 1).unwrap(),
     );
-    let w = random_field(&a, &mut Random(3));
-    let v = Expr::test(&b);
-    let measure = Measure::cells(&cube).degree(4);
-    let mut found = vec![0.0; b.dof_count()];
-    let matrix = coupled(&(Expr::trial(&a) * &v).over(&measure), &hanging);
-    matrix.multiply(&w.values(), &mut found).unwrap();
-    let cross = CrossField::new(&w).unwrap().expr();
-    assert_close(
-        &found,
-        &vector(&(cross * &v).over(&measure)).unwrap(),
-        1e-12,
-        "trial",
-    );
-    let w = random_field(&b, &mut Random(4));
-    let v = Expr::test(&a);
-    let measure = Measure::cells(&hanging).degree(4);
-    let mut found = vec![0.0; a.dof_count()];
-    let matrix = coupled(&(Expr::trial(&b) * &v).over(&measure), &cube);
-    matrix.multiply(&w.values(), &mut found).unwrap();
-    let cross = CrossField::new(&w).unwrap().expr();
-    assert_close(
-        &found,
-        &vector(&(cross * &v).over(&measure)).unwrap(),
-        1e-12,
-        "test",
-    );
+    // Nodes hang in the space of the trial function, then in that of the test function.
+    let both = [
+        (&a, &b, Measure::cells(&cube), 3, "trial"),
+        (&b, &a, Measure::cells(&hanging), 4, "test"),
+    ];
+    for (trial, test, cells, seed, what) in both {
+        let w = random_field(trial, &mut Random(seed));
+        let v = Expr::test(test);
+        let measure = cells.degree(4);
+        let mut found = vec![0.0; test.dof_count()];
+        let matrix = coupled(
+            &(Expr::trial(trial) * &v).over(&measure),
+            &**trial.geometry(),
+        );
+        matrix.multiply(&w.values(), &mut found).unwrap();
+        let cross = CrossField::new(&w).unwrap().expr();
+        let expected = vector(&(cross * &v).over(&measure)).unwrap();
+        assert_close(&found, &expected, 1e-12, what);
+    }
 }
 
 #[test]

@@ -288,3 +288,28 @@ fn values_at_other_places() {
     );
     assert!(cross.or(Expr::vector(&[1.0, 2.0])).error().is_some());
 }
+
+/// One lock at a time: a writer that waits between two reads of one thread would stop both.
+#[test]
+fn issue_006_a_writer_does_not_stop_readers() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let mesh = shapes::rectangle_triangles([4, 4], [0.0; 2], [1.0; 2]).unwrap();
+    let field = Field::zeros(&Space::nedelec(&mesh, 1).unwrap());
+    let integrand = CrossField::new(&field).unwrap().expr().at(0).dx(&mesh);
+    let done = std::sync::Arc::new(AtomicBool::new(false));
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let over = done.clone();
+    std::thread::spawn(move || {
+        while !over.load(Ordering::Relaxed) {
+            field.values_mut()[0] = 0.0;
+            std::thread::sleep(std::time::Duration::from_micros(10));
+        }
+    });
+    std::thread::spawn(move || {
+        let sum: f64 = (0..100).map(|_| integrate(&integrand).unwrap()).sum();
+        sender.send(sum).unwrap();
+    });
+    let sum = receiver.recv_timeout(std::time::Duration::from_secs(60));
+    done.store(true, Ordering::Relaxed);
+    assert_eq!(sum, Ok(0.0));
+}

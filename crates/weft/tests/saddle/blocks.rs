@@ -3,6 +3,7 @@
 use crate::common::{Random, assert_close};
 use crate::counting::own_calls;
 use crate::{dense_product, one_block, random_matrix};
+use weft::Real;
 use weft::solve::{
     Block, BlockDiagonal, BlockJacobi, BlockSystem, BlockTriangular, Identity, Jacobi, Krylov,
     KrylovOptions, LinearOperator, Method, Preconditioner, Scaled, SolveError, schur_by_diagonal,
@@ -288,4 +289,73 @@ fn constants_are_found_taken_out_and_pinned() {
             .constants()
             .is_empty()
     );
+}
+
+/// Springs in a row, the last one held by another to the ground: regular.
+fn springs(stiffness: &[f64], ground: f64) -> BlockMatrix {
+    let n = stiffness.len() + 1;
+    let mut dense = vec![0.0; n * n];
+    for (i, k) in stiffness.iter().enumerate() {
+        for (a, b, v) in [
+            (i, i, k),
+            (i + 1, i + 1, k),
+            (i, i + 1, &-k),
+            (i + 1, i, &-k),
+        ] {
+            dense[a * n + b] += v;
+        }
+    }
+    dense[n * n - 1] += ground;
+    let rows: Vec<u32> = (0..n * n).map(|k| (k / n) as u32).collect();
+    let columns: Vec<u32> = (0..n * n).map(|k| (k % n) as u32).collect();
+    BlockMatrix::from_triplets(n, n, [1, 1], &rows, &columns, &dense).unwrap()
+}
+
+#[test]
+fn issue_006_contrast_is_no_null_space() {
+    fn free<T: Real>(a: &BlockMatrix<T>) -> usize {
+        let system = BlockSystem::new(vec![Block::Matrix(a)]).unwrap();
+        system.constants().len()
+    }
+    let free32 = |a: &BlockMatrix| free(&a.to::<f32>());
+    for contrast in [1.0, 1e3, 1e6] {
+        assert_eq!(
+            free32(&springs(&[contrast, contrast, 1.0], 1.0)),
+            0,
+            "{contrast:e}"
+        );
+        assert_eq!(
+            free32(&springs(&[contrast, contrast, 1.0], 0.0)),
+            1,
+            "{contrast:e}"
+        );
+    }
+    for contrast in [1.0, 1e6, 1e9, 1e12] {
+        assert_eq!(
+            free(&springs(&[contrast, contrast, 1.0], 1.0)),
+            0,
+            "{contrast:e}"
+        );
+        assert_eq!(
+            free(&springs(&[1.0, contrast, 0.1], 0.0)),
+            1,
+            "{contrast:e}"
+        );
+    }
+}
+
+#[test]
+fn issue_006_inverses_beyond_single_precision() {
+    let tiny = BlockMatrix::<f32>::from_block_diagonal([1, 1], vec![1e-39]).unwrap();
+    let one = BlockMatrix::<f32>::identity(1, 1).unwrap();
+    assert!(matches!(
+        schur_by_diagonal(&tiny, &one),
+        Err(SolveError::NonFinite { .. })
+    ));
+    for values in [[1e-39f32, 0.0, 0.0, 1e-39], [1e-39, 1e-40, 0.0, 1e-39]] {
+        let a = BlockMatrix::<f32>::from_block_diagonal([2, 2], values.to_vec()).unwrap();
+        let mut z = [0.0f32; 2];
+        BlockJacobi::new(&a).unwrap().apply(&[1.0, 1.0], &mut z);
+        assert!(z.iter().all(|v| v.is_finite()), "{z:?}");
+    }
 }

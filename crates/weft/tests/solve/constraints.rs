@@ -270,3 +270,45 @@ fn small_eigenproblems_are_exact() {
     assert!(e.values()[..3].iter().all(|l| l.abs() < 1e-14));
     assert!((e.values()[3] - 14.25).abs() < 1e-13);
 }
+
+#[test]
+fn issue_006_rounding_is_no_conflict() {
+    use std::f64::consts::PI;
+    let mut c = Constraints::empty(3, 1);
+    c.constrain_node(0, &[PI.sin()]).unwrap();
+    c.constrain_node(1, &[1.0]).unwrap();
+    c.constrain_node(0, &[0.0]).unwrap();
+    // Small values that stand alone are as good as large ones.
+    let mut c = Constraints::empty(2, 1);
+    c.constrain_node(0, &[1e-20]).unwrap();
+    assert!(c.constrain_node(0, &[2e-20]).is_err());
+    let mut c = Constraints::empty(2, 1);
+    c.constrain_node(1, &[1.0]).unwrap();
+    c.constrain_node(0, &[0.0]).unwrap();
+    assert!(c.constrain_node(0, &[1e-9]).is_err());
+}
+
+#[test]
+fn issue_006_forms_of_conditions_are_semidefinite() {
+    let refused = |p: &[f64]| {
+        let error = Constraints::empty(1, 2).constrain_form(0, p, &[1.0; 2]);
+        matches!(error, Err(SolveError::Constraint { node: 0, .. }))
+    };
+    assert!(refused(&[-1.0, 0.0, 0.0, 0.0]));
+    assert!(refused(&[-3.0, 0.0, 0.0, 1.0]));
+    assert!(refused(&[1.0, 5.0, 0.0, 1.0]));
+    assert!(refused(&[1.0, 2.0, 2.0, 1.0]));
+    assert!(!refused(&[2.0, 1.0, 1.0, 2.0]));
+    assert!(!refused(&[0.0; 4]));
+    let mut c = Constraints::empty(1, 2);
+    let nan = c.constrain_form(0, &[1.0, 0.0, 0.0, 1.0], &[f64::NAN, 0.0]);
+    assert!(matches!(nan, Err(SolveError::NonFinite { .. })), "{nan:?}");
+    for diagonal in [[-1.0, -1.0], [-1.0, 1.0], [0.0, -1.0]] {
+        let values = vec![diagonal[0], 0.0, 0.0, diagonal[1]];
+        let p = BlockMatrix::from_block_diagonal([2, 2], values).unwrap();
+        assert!(
+            Constraints::from_forms(&p, &[1.0; 2]).is_err(),
+            "{diagonal:?}"
+        );
+    }
+}

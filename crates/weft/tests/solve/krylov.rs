@@ -467,3 +467,23 @@ fn times_of_krylov_solves() {
         }
     }
 }
+
+#[test]
+fn issue_006_underflow_has_its_own_reason() {
+    for method in [Method::Cg, Method::Minres, Method::BiCgStab, Method::Gmres] {
+        let a: BlockMatrix = BlockMatrix::identity(3, 1).unwrap();
+        let solve = |size: f64| {
+            let mut krylov = Krylov::new(method, KrylovOptions::default()).unwrap();
+            let mut x = [0.0; 3];
+            let done = krylov.solve(&a, &Identity, &[size, 0.0, 2.0 * size], &mut x);
+            done.map(|_| x[2])
+        };
+        assert!((solve(1e-120).unwrap() - 2e-120).abs() < 1e-129);
+        match solve(1e-170) {
+            Err(SolveError::NotConverged { convergence, .. }) => {
+                assert_eq!(convergence.reason, StopReason::Underflow)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}

@@ -215,7 +215,7 @@ fn products(degrees: [usize; 3], point: [f64; 3], mut push: impl FnMut(Jet)) {
     for i in 0..=degrees[0] {
         for j in 0..=degrees[1] {
             for k in 0..=degrees[2] {
-                let ([x, dx], [y, dy], [z, dz]) = (lines[0][i], lines[1][j], lines[2][k]);
+                let ([x, dx, _], [y, dy, _], [z, dz, _]) = (lines[0][i], lines[1][j], lines[2][k]);
                 push([x * y * z, dx * y * z, x * dy * z, x * y * dz]);
             }
         }

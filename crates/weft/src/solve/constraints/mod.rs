@@ -19,6 +19,10 @@ use crate::Real;
 const SAME_DIRECTION: f64 = 1e-6;
 /// Relative difference of values that counts as a contradiction.
 const SAME_VALUE: f64 = 1e-8;
+/// Difference that doesn't, relative to the largest value of all conditions: sin πx at x = 1 is 0.
+const ROUNDING: f64 = 1e-12;
+/// Relative size of a skew part or a negative eigenvalue that is more than rounding.
+const NOT_SEMIDEFINITE: f64 = 1e-6;
 /// Marks a free node.
 const FREE: u32 = u32::MAX;
 
@@ -36,6 +40,8 @@ pub struct Constraints {
     values: Vec<f64>,
     /// Target g of each slot, `block` components.
     targets: Vec<f64>,
+    /// Largest absolute value prescribed so far.
+    largest: f64,
 }
 
 impl Constraints {
@@ -48,6 +54,15 @@ impl Constraints {
             directions: Vec::new(),
             values: Vec::new(),
             targets: Vec::new(),
+            largest: 0.0,
+        }
+    }
+
+    /// Tells how large the values to come are, so that rounding in the first isn't taken for a contradiction.
+    pub(crate) fn expect(&mut self, values: &[f64]) {
+        let largest = values.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+        if largest.is_finite() {
+            self.largest = self.largest.max(largest);
         }
     }
 
@@ -156,7 +171,8 @@ impl Constraints {
 
     /// Prescribes direction · x = `value` on `node`; `direction` is a unit vector.
     ///
-    /// Conditions on one node combine: a direction in the span of earlier ones must agree with them.
+    /// Conditions on one node combine: a direction in the span of earlier ones must agree with them, to 1e-8 of
+    /// the values or 1e-12 of the largest value prescribed so far on any node.
     ///
     /// # Errors
     /// If there is no such node, `direction` isn't a unit vector of `block` entries (to 1e-6), `value`
@@ -189,15 +205,29 @@ impl Constraints {
     /// Eigenvectors of `p` with eigenvalue λ above 1e-6 of the trace are prescribed, to (q·g)/λ.
     ///
     /// # Errors
-    /// If sizes are wrong, entries aren't finite, there is no such node, or it contradicts an
-    /// earlier condition.
+    /// If sizes are wrong, entries aren't finite, `p` isn't symmetric or has a negative eigenvalue (beyond 1e-6
+    /// of the largest), there is no such node, or it contradicts an earlier condition.
     pub fn constrain_form(&mut self, node: usize, p: &[f64], g: &[f64]) -> Result<(), SolveError> {
         let b = self.block;
         check_size("the matrix of a condition", p.len(), b * b)?;
         check_size("the right-hand side of a condition", g.len(), b)?;
         check_finite("the matrix of a condition", p)?;
+        check_finite("the right-hand side of a condition", g)?;
+        let size = p.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+        let skew = |i: usize, j: usize| (p[i * b + j] - p[j * b + i]).abs();
+        if (0..b).any(|i| (0..i).any(|j| skew(i, j) > NOT_SEMIDEFINITE * size)) {
+            let reason = format!("the matrix of the condition, {p:?}, isn't symmetric");
+            return Err(SolveError::Constraint { node, reason });
+        }
         let trace: f64 = (0..b).map(|i| p[i * b + i]).sum();
         let eigen = SymmetricEigen::new(b, p);
+        let lowest = eigen.values().iter().copied().fold(0.0, f64::min);
+        if lowest < -NOT_SEMIDEFINITE * size {
+            let reason = format!(
+                "the matrix of the condition, {p:?}, has the negative eigenvalue {lowest}; it must be positive semidefinite"
+            );
+            return Err(SolveError::Constraint { node, reason });
+        }
         for (k, &lambda) in eigen.values().iter().enumerate() {
             if lambda > 1e-6 * trace {
                 let q = eigen.vector(k);
@@ -219,6 +249,7 @@ impl Constraints {
             let reason = format!("value {value} isn't finite");
             return Err(SolveError::Constraint { node, reason });
         }
+        self.largest = self.largest.max(value.abs());
         // What the earlier conditions leave of the direction, and the value they leave to it.
         let mut rest = direction.clone();
         let (mut present, mut largest) = (0.0, value.abs());
@@ -239,7 +270,7 @@ impl Constraints {
         let length = vector::norm(&rest);
         if length <= SAME_DIRECTION {
             // The rest may still carry a little of a large value.
-            let tolerance = (SAME_VALUE + 10.0 * length) * largest;
+            let tolerance = (SAME_VALUE + 10.0 * length) * largest + ROUNDING * self.largest;
             if (present - value).abs() > tolerance {
                 let wanted = value;
                 return Err(SolveError::Conflict {

@@ -220,6 +220,10 @@ impl<T: Real> Krylov<T> {
                     reason = StopReason::Converged;
                     break;
                 }
+                if residual < T::SMALL {
+                    reason = StopReason::Underflow;
+                    break;
+                }
                 if !residual.is_finite() {
                     reason = StopReason::NonFinite {
                         iteration: run.iterations,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::solve::SolveError;
+use crate::solve::{SolveError, check_tolerance};
 
 /// Iterative methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,14 +61,7 @@ impl Default for KrylovOptions {
 impl KrylovOptions {
     pub(crate) fn check(&self) -> Result<(), SolveError> {
         for (name, value) in [("tolerance", self.tolerance), ("absolute", self.absolute)] {
-            if !value.is_finite() || value < 0.0 {
-                let accepted = "it must be finite and not negative";
-                return Err(SolveError::Option {
-                    name,
-                    value,
-                    accepted,
-                });
-            }
+            check_tolerance(name, value)?;
         }
         if !(1..=MAX_RESTART).contains(&self.restart) {
             let accepted = "it must be between 1 and 10000";
@@ -146,6 +139,8 @@ pub enum StopReason {
         /// The iteration.
         iteration: usize,
     },
+    /// The residual is below 1e-140 (1e-28 in `f32`): its square, or its entries, may underflow.
+    Underflow,
     /// NaN or infinity came up: in the matrix, the preconditioner, or by overflow.
     NonFinite {
         /// The iteration.
@@ -208,6 +203,10 @@ impl fmt::Display for StopReason {
                 f,
                 "the residual no longer falls (iteration {iteration}): the matrix is singular, or \
                  the tolerance beyond rounding"
+            ),
+            StopReason::Underflow => write!(
+                f,
+                "the residual is too small a number to go on with; multiply the system by a large one"
             ),
             StopReason::NonFinite { iteration } => write!(
                 f,
