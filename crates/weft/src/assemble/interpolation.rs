@@ -27,9 +27,10 @@ pub enum Reduction {
     Mean,
     /// The sum over the elements.
     Sum,
-    /// The largest value, component by component; not a number if one is not.
+    /// The largest value, component by component (of a tensor each stored number); not a number if one is
+    /// not.
     Max,
-    /// The smallest value, component by component; not a number if one is not.
+    /// The smallest value, chosen as the largest.
     Min,
     /// The value in the element of the smallest number.
     First,

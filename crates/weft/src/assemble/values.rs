@@ -60,7 +60,8 @@ pub fn evaluate_at_positions(
 
 /// The field of `space` that has the degrees of freedom of `expression`: its values at the nodes, or
 /// its moments on edges, faces and cells in H(curl) and H(div) spaces, by quadrature. A node that
-/// several cells share takes the value of the cell with the smallest number.
+/// several cells share takes the value of the cell with the smallest number. In a space of tensors a matrix
+/// that they can't be counts by its part that they can: the symmetric or the skew-symmetric one.
 pub fn interpolate(expression: &Expr, space: &Space) -> Result<Field, AssembleError> {
     let values = interpolate_values(expression, space)?;
     let field = Field::zeros(space);

@@ -5,6 +5,7 @@
 use super::error::FormError;
 use super::expr::{Expr, Op, Role};
 use super::functions::{Binary, Unary};
+use super::native::MAX_COMPONENTS;
 use super::place::Quantity;
 use super::shape::Shape;
 use crate::element::Piola;
@@ -432,7 +433,11 @@ impl Expr {
         let shape = match self.shape() {
             Shape::Scalar => Shape::Vector(dim),
             Shape::Vector(n) => Shape::Matrix(n, dim),
-            Shape::Matrix(r, c) => Shape::Matrix(r.saturating_mul(c), dim),
+            Shape::Matrix(r, c) if r * c * dim <= MAX_COMPONENTS => Shape::Matrix(r * c, dim),
+            Shape::Matrix(..) => {
+                let what = format!("a gradient of more than {MAX_COMPONENTS} components");
+                return self.unavailable(&what);
+            }
         };
         if self.is_basis_leaf() {
             return Expr::make(Op::Gradient(self.clone()), shape, self.held().clone());

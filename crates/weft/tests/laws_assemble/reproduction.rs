@@ -63,7 +63,7 @@ fn compare(field: &weft::field::Field, e: &Expr, what: &str) {
     let dim = geometry.space_dim();
     let slopes: Vec<f64> = (0..len)
         .flat_map(|c| {
-            evaluate_at(&e_component(e, c).grad(), geometry, &points[..1]).unwrap()[..dim].to_vec()
+            evaluate_at(&component(e, c).grad(), geometry, &points[..1]).unwrap()[..dim].to_vec()
         })
         .collect();
     let point = field.evaluate(0, points[0]).unwrap();
@@ -74,14 +74,6 @@ fn compare(field: &weft::field::Field, e: &Expr, what: &str) {
         .flat_map(|g| g[..dim].to_vec())
         .collect();
     assert_close(&gradient, &slopes, 1e-9, what);
-}
-
-fn e_component(e: &Expr, c: usize) -> Expr {
-    match e.shape() {
-        weft::form::Shape::Scalar => e.clone(),
-        weft::form::Shape::Vector(_) => e.at(c),
-        weft::form::Shape::Matrix(_, columns) => e.at2(c / columns, c % columns),
-    }
 }
 
 #[test]
