@@ -167,7 +167,7 @@ fn divergences_are_the_flux_through_the_boundary() {
 
 #[test]
 fn gradients_agree_with_differences() {
-    let step = 1e-2;
+    let step = 2e-3;
     let mut random = Random(34);
     for kind in CellKind::CELLS {
         // Reference coordinates are positions here.
@@ -188,15 +188,8 @@ fn gradients_agree_with_differences() {
         for value in value_kinds() {
             let cubic = Space::discontinuous(&mesh, 3).unwrap();
             let w = world(&mesh, &cubic.with_value(value).unwrap(), &mut random);
-            for text in [
-                "F",
-                "sin(x[0])*F",
-                "(0.5 - F)/(2 + x[0])",
-                "F*exp(x[0]*x[0])",
-            ] {
-                // Numbers are not added to matrices.
-                let text = text.replace("(0.5 - F)", "(-F)");
-                let e = read(&w.scope, &text);
+            for text in ["F", "sin(x[0])*F", "-F/(2 + x[0])", "F*exp(x[0]*x[0])"] {
+                let e = read(&w.scope, text);
                 let gradient = read(&w.scope, &format!("grad({text})"));
                 let rows = value.shape().len();
                 let found = values(&gradient, &mesh, &points);
@@ -211,7 +204,7 @@ fn gradients_agree_with_differences() {
                             / (12.0 * step);
                     }
                 }
-                let tolerance = if text == "F" { 1e-11 } else { 1e-6 };
+                let tolerance = if text == "F" { 1e-10 } else { 1e-8 };
                 assert_close(
                     &found,
                     &expected,
@@ -241,10 +234,8 @@ fn derivatives_of_energies_of_gradients() {
             assembled(&twice)
                 .multiply(&w.field.values(), &mut product)
                 .unwrap();
-            let parts = product
-                .iter()
-                .zip(w.field.values().iter())
-                .map(|(a, b)| a * b);
+            let stored = w.field.values().to_vec();
+            let parts = product.iter().zip(&stored).map(|(a, b)| a * b);
             let expected = 0.5 * parts.sum::<f64>();
             let found = integrate(&w.scope.form(&format!("{energy}*dx")).unwrap()).unwrap();
             assert!((found - expected).abs() < 1e-12 * expected, "{what}");
@@ -290,7 +281,11 @@ fn gradients_of_gradients_of_the_position() {
         assert_eq!(*value, expected as f64);
     }
     // No end of them is an error, at once.
-    let text = format!("{}outer(x, x){}", "grad(".repeat(60), ")".repeat(60));
+    let text = format!(
+        "{}sin(x[0])*outer(x, x){}",
+        "grad(".repeat(60),
+        ")".repeat(60)
+    );
     let error = scope.expression(&text).unwrap_err().to_string();
     assert!(error.contains("more than 256 components"), "{error}");
 }

