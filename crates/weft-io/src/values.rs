@@ -14,6 +14,8 @@ pub trait Item: Copy + sealed::Item {}
 pub struct Values<'a> {
     /// Numbers of an item: 1 scalar, 3 vector, 9 matrix, or any other.
     width: usize,
+    /// Whether items are known not to be matrices, which tells a quaternion from a 2×2 matrix.
+    vectors: bool,
     flat: Flat<'a>,
 }
 
@@ -23,6 +25,8 @@ pub(crate) mod sealed {
     pub trait Item: Sized {
         /// Numbers of an item.
         const WIDTH: usize;
+        /// Number of indices of an item.
+        const RANK: usize;
         /// Bytes of an item.
         const BYTES: usize;
         /// Which number type.
@@ -38,6 +42,7 @@ impl<T: Item, const N: usize> Item for [T; N] {}
 
 impl<T: sealed::Item, const N: usize> sealed::Item for [T; N] {
     const WIDTH: usize = N * T::WIDTH;
+    const RANK: usize = 1 + T::RANK;
     const BYTES: usize = N * T::BYTES;
     const CODE: u8 = T::CODE;
 
@@ -104,6 +109,7 @@ macro_rules! numbers {
 
             impl sealed::Item for $number {
                 const WIDTH: usize = 1;
+                const RANK: usize = 0;
                 const BYTES: usize = size_of::<$number>();
                 const CODE: u8 = $code;
 
@@ -147,7 +153,22 @@ impl<'a> Values<'a> {
     pub fn flat<T: Item>(width: usize, numbers: &'a [T]) -> Values<'a> {
         Values {
             width: width.saturating_mul(T::WIDTH),
+            vectors: false,
             flat: T::flat(numbers),
+        }
+    }
+
+    /// The same, as vectors: 4 numbers are no 2×2 matrix.
+    pub(crate) fn as_vectors(self, vectors: bool) -> Values<'a> {
+        Values { vectors, ..self }
+    }
+
+    /// Numbers of an item in a VTK file, which knows vectors of 3 and matrices of 9.
+    pub(crate) fn padded_width(&self) -> usize {
+        match self.width {
+            2 => 3,
+            4 if !self.vectors => 9,
+            n => n,
         }
     }
 
@@ -163,7 +184,7 @@ impl<'a> Values<'a> {
 
 impl<'a, T: Item> From<&'a [T]> for Values<'a> {
     fn from(items: &'a [T]) -> Values<'a> {
-        Values::flat(1, items)
+        Values::flat(1, items).as_vectors(T::RANK == 1)
     }
 }
 

@@ -39,7 +39,7 @@ impl<'a> Cloud<'a> {
 
     /// Adds an array, an item a particle: numbers, vectors, matrices (row by row), as
     /// [`Item`](crate::Item) lists them. Vectors of two components are written with a zero third
-    /// one, 2×2 matrices as the upper left of 3×3 ones.
+    /// one, 2×2 matrices (`[[f64; 2]; 2]`, not `[f64; 4]`) as the upper left of 3×3 ones.
     pub fn array(mut self, name: impl Into<String>, values: impl Into<Values<'a>>) -> Self {
         self.arrays.push((name.into(), values.into()));
         self
@@ -165,7 +165,8 @@ mod tests {
         let position = [[f64::NAN, f64::INFINITY, -0.0]];
         let cloud = Cloud::new(&position)
             .array("pair", &[[1i32, 2]])
-            .array("plane", &[[[1f32, 2.0], [3.0, 4.0]]]);
+            .array("plane", &[[[1f32, 2.0], [3.0, 4.0]]])
+            .array("turn", &[[1f32, 2.0, 3.0, 4.0]]);
         for encoding in ALL {
             let file = written(&cloud, encoding);
             let points = read_array(&file, "Points");
@@ -179,6 +180,8 @@ mod tests {
             assert_eq!(read_array(&file, "pair"), pair);
             let plane = [1f32, 2.0, 0.0, 3.0, 4.0, 0.0, 0.0, 0.0, 0.0];
             assert_eq!(read_array(&file, "plane"), expected(Values::from(&plane)));
+            let turn = expected(Values::from(&[1f32, 2.0, 3.0, 4.0]));
+            assert_eq!(read_array(&file, "turn"), turn);
         }
     }
 

@@ -37,3 +37,29 @@ pub(crate) fn unpack(d: &[f32; 6]) -> Mat3 {
         [d[4], d[3], a + 2.0 * b],
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weft::space::ValueKind;
+
+    /// T is the map of the library's deviatoric tensors, and takes the symmetric part of others.
+    #[test]
+    fn tensors_are_those_of_the_library() {
+        let kind = ValueKind::Deviatoric(3);
+        let a: Mat3 = [[1.0, 2.0, -3.0], [0.5, 4.0, 2.5], [7.0, -1.5, -2.0]];
+        let flat: Vec<f64> = a.iter().flatten().map(|&v| f64::from(v)).collect();
+        let packed = pack(&a);
+        for (dof, &d) in packed.iter().enumerate() {
+            assert!((f64::from(d) - kind.dof(dof, &flat)).abs() < 1e-6, "{dof}");
+        }
+        let back = unpack(&packed);
+        for c in 0..9 {
+            let (i, j) = (c / 3, c % 3);
+            assert!((back[i][j] - 0.5 * (a[i][j] + a[j][i])).abs() < 1e-6);
+            let terms = kind.dofs_of(c);
+            let value: f64 = terms.map(|(dof, f)| f * f64::from(packed[dof])).sum();
+            assert!((f64::from(back[i][j]) - value).abs() < 1e-6, "{c}");
+        }
+    }
+}

@@ -423,6 +423,18 @@ fn spaces() -> Done {
         ),
         (2, 4, 3)
     );
+    let quaternions = space.vector(4)?;
+    let deviatoric = space.with_value(ValueKind::Deviatoric(2))?;
+    let skew = space.skew(2)?;
+    assert_eq!(
+        (
+            quaternions.components(),
+            deviatoric.components(),
+            skew.components()
+        ),
+        (4, 3, 1)
+    );
+    assert_eq!(skew.shape(), deviatoric.shape());
     assert_eq!(matrices.shape(), space.matrix(2, 2)?.shape());
     assert_eq!(Space::discontinuous(&grid, 0)?.node_count(), 4);
     assert_eq!(Space::discontinuous(&mesh, 2)?.nodes_per_cell(), 6);
@@ -468,6 +480,7 @@ fn spaces() -> Done {
     assert!(space.side_nodes(0).count() == 3 && space.topology().cell_count() == 4);
     let tau = Expr::test(&symmetric);
     assert_eq!(tau.shape(), Shape::Matrix(2, 2));
+    assert_eq!(tau.grad().shape(), Shape::Matrix(4, 2));
     assert!(
         mesh.rebuild(mesh.map().nodes.clone(), mesh.topology().cells().to_vec())
             .is_ok()

@@ -1,9 +1,13 @@
 //! Laws of boundary-value problems: conditions, reactions, singular systems, Newton's method.
 
+#[path = "common/mod.rs"]
+mod common;
+
+use common::{Case, Random, assert_close, straight_cases, value_kinds};
 use std::sync::Arc;
 use weft::assemble::{MatrixPlan, NodalPlan, integrate};
 use weft::field::Field;
-use weft::form::{Expr, Form, Param, Scope, Unary, div, grad, inner, sym};
+use weft::form::{Expr, Form, Param, Scope, Shape, Unary, div, grad, inner, sym};
 use weft::geometry::{Geometry, Grid2, Mesh, shapes};
 use weft::problem::{
     Dirichlet, LinearProblem, MixedProblem, NewtonOptions, NonlinearProblem, PreconditionerKind,
@@ -11,7 +15,7 @@ use weft::problem::{
 };
 use weft::solve::Constraints;
 use weft::solve::{KrylovOptions, Method};
-use weft::space::Space;
+use weft::space::{Space, ValueKind};
 use weft::sparse::BlockMatrix;
 
 fn tight() -> Solver {
@@ -119,6 +123,92 @@ fn normal_conditions_hold_on_faces_corners_and_curves() {
     match solve(&elasticity(&disk, &space), &Form::zero(), &held, tight()) {
         Err(ProblemError::Singular(text)) => assert!(text.contains("rotation"), "{text}"),
         other => panic!("{:?}", other.map(|_| ())),
+    }
+}
+
+/// Conditions prescribe what the space stores, whatever kind of value it has.
+#[test]
+fn conditions_of_every_kind_of_value() {
+    let mut random = Random(51);
+    for Case { name, mesh } in straight_cases() {
+        for kind in value_kinds() {
+            let what = format!("{name} {kind:?}");
+            let space = Space::lagrange(&mesh, 2).unwrap();
+            let space = space.with_value(kind).unwrap();
+            let n = space.components();
+            let numbers = random.numbers(space.dof_count());
+            let w = Field::from_values(&space, numbers.clone()).unwrap();
+            let prescribed = |value: &Expr| {
+                let condition = Dirichlet::on_boundary(&space).value(value).unwrap();
+                let mut constraints = Constraints::empty(space.node_count(), n);
+                condition.apply(&mut constraints).unwrap();
+                constraints
+            };
+            let constraints = prescribed(&w.expr());
+            assert!(!constraints.is_empty());
+            for node in constraints.nodes() {
+                assert_eq!(constraints.rank(node), n, "{what}");
+                let target = constraints.target(node).unwrap();
+                assert_close(target, &numbers[node * n..][..n], 1e-12, &what);
+            }
+            // In a problem: the smooth function with these values at the boundary. Here it is linear.
+            let x = Expr::position(&mesh).at(0);
+            let entries = (0..kind.shape().len()).map(|c| {
+                let terms = kind.dofs_of(c).map(|(d, f)| f * (d as f64 + 1.0) * &x);
+                terms.fold(Expr::zero(Shape::Scalar), |sum, term| sum + term)
+            });
+            let exact = Expr::tensor(kind.shape(), entries.collect());
+            let (u, v) = (Expr::trial(&space), Expr::test(&space));
+            let a = grad(&u).inner(&grad(&v)).dx(&mesh);
+            let l = Expr::zero(kind.shape()).inner(&v).dx(&mesh);
+            let fixed = Dirichlet::on_boundary(&space).value(&exact).unwrap();
+            let found = solve(&a, &l, &[fixed], tight()).unwrap();
+            assert!(distance(&found, &exact, &mesh) < 1e-10, "{what}");
+        }
+    }
+}
+
+#[test]
+fn conditions_take_the_part_of_a_matrix_that_fits() {
+    let mesh = square(2);
+    let scalar = Space::lagrange(&mesh, 1).unwrap();
+    let value = text(&mesh, "[[1, 2 + x[0]], [5, 3]]");
+    for (kind, part) in [
+        (ValueKind::Symmetric(2), value.sym()),
+        (ValueKind::Deviatoric(2), value.sym()),
+        (ValueKind::Skew(2), value.skew()),
+    ] {
+        let space = scalar.with_value(kind).unwrap();
+        let targets = |value: &Expr| {
+            let condition = Dirichlet::on_boundary(&space).value(value).unwrap();
+            let mut constraints = Constraints::empty(space.node_count(), space.components());
+            condition.apply(&mut constraints).unwrap();
+            let targets = |node| constraints.target(node).unwrap().to_vec();
+            constraints.nodes().flat_map(targets).collect::<Vec<f64>>()
+        };
+        assert_close(
+            &targets(&value),
+            &targets(&part),
+            1e-15,
+            &format!("{kind:?}"),
+        );
+        // One number for all entries makes no skew-symmetric tensor.
+        let all = Dirichlet::on_boundary(&space).value(2.0);
+        match kind {
+            ValueKind::Skew(_) => {
+                let error = all.unwrap_err().to_string();
+                assert!(error.contains("cannot all be `2`"), "{error}");
+            }
+            _ => drop(all.unwrap()),
+        }
+        let zero = Dirichlet::on_boundary(&space).value(0.0).unwrap();
+        let mut constraints = Constraints::empty(space.node_count(), space.components());
+        zero.apply(&mut constraints).unwrap();
+        let first = constraints.nodes().next().unwrap();
+        assert_eq!(
+            constraints.target(first).unwrap(),
+            vec![0.0; space.components()]
+        );
     }
 }
 

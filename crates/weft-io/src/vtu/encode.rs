@@ -25,7 +25,7 @@ pub enum Encoding {
 /// The numbers of an array, as they are held or as they follow from the cells.
 #[derive(Clone, Copy)]
 pub(crate) enum Numbers<'a> {
-    /// As they are; vectors of 2 and matrices of 4 numbers are padded with zeros.
+    /// As they are; vectors of 2 and matrices of 2×2 numbers are padded with zeros.
     Held(Values<'a>),
     /// Node of each cell in VTK's order.
     Connectivity {
@@ -60,11 +60,7 @@ impl Numbers<'_> {
     /// Numbers of an item in the file.
     pub fn components(&self) -> usize {
         match self {
-            Numbers::Held(values) => match values.width() {
-                2 => 3,
-                4 => 9,
-                n => n,
-            },
+            Numbers::Held(values) => values.padded_width(),
             _ => 1,
         }
     }

@@ -162,30 +162,33 @@ pub enum VtuError {
 
 /// Named values on points or cells, all components of an item together.
 ///
-/// Vectors of two components are written with a zero third one, 2×2 matrices (4 components,
-/// row by row) as the upper left of 3×3 ones.
+/// Vectors of two components are written with a zero third one, 2×2 matrices (row by row) as the upper
+/// left of 3×3 ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VtuArray {
     /// Any text; what XML can't hold is escaped or replaced.
     pub name: String,
     /// Values of each item: 1 scalar, 2 or 3 vector, 4 or 9 matrix, or any other number.
     pub components: usize,
+    /// Whether 4 components are a vector, such as a quaternion, and no 2×2 matrix.
+    pub vectors: bool,
     /// Items × components. Values that are no number are written as such.
     pub values: Vec<f64>,
 }
 
 impl VtuArray {
-    /// An array of `components` values an item.
+    /// An array of `components` values an item; 4 are a 2×2 matrix.
     pub fn new(name: impl Into<String>, components: usize, values: Vec<f64>) -> VtuArray {
         VtuArray {
             name: name.into(),
             components,
+            vectors: false,
             values,
         }
     }
 
     fn values(&self) -> Values<'_> {
-        Values::flat(self.components, &self.values)
+        Values::flat(self.components, &self.values).as_vectors(self.vectors)
     }
 }
 

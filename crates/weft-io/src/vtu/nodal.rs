@@ -75,7 +75,11 @@ impl NodalGrid {
         };
         let arrays = expressions
             .iter()
-            .map(|(name, e)| Ok(VtuArray::new(*name, e.shape().len(), evaluate(name, e)?)))
+            .map(|(name, e)| {
+                let mut array = VtuArray::new(*name, e.shape().len(), evaluate(name, e)?);
+                array.vectors = e.shape().rank() == 1;
+                Ok(array)
+            })
             .collect::<Result<Vec<_>, VtuError>>()?;
         let mut grid = NodalGrid {
             kind: geometry.cell_kind(),
@@ -120,7 +124,11 @@ impl NodalGrid {
                 return None;
             }
         }
-        Some(VtuArray::new(array.name.clone(), n, values))
+        Some(VtuArray {
+            name: array.name.clone(),
+            values,
+            ..*array
+        })
     }
 
     /// Number of points.
@@ -150,6 +158,7 @@ mod tests {
     use super::*;
     use weft::assemble::interpolate;
     use weft::geometry::{Mesh, shapes};
+    use weft::space::ValueKind;
 
     fn meshes() -> Vec<Mesh> {
         vec![
@@ -196,6 +205,49 @@ mod tests {
             let both = [("u", field.expr()), ("du", field.expr().grad())];
             let broken = NodalGrid::new(&geometry, 2, &both).unwrap();
             assert_eq!(broken.point_count(), cells * space.nodes_per_cell());
+        }
+    }
+
+    /// Files hold values, whatever a space stores of them.
+    #[test]
+    fn values_of_every_kind_are_whole() {
+        let mut kinds = vec![
+            (ValueKind::Scalar, 1),
+            (ValueKind::Vector(2), 3),
+            (ValueKind::Vector(3), 3),
+            (ValueKind::Vector(4), 4),
+            (ValueKind::Matrix(2, 2), 9),
+            (ValueKind::Matrix(2, 3), 6),
+            (ValueKind::Matrix(4, 4), 16),
+        ];
+        for n in [2, 3] {
+            kinds.extend([
+                (ValueKind::Symmetric(n), 9),
+                (ValueKind::Deviatoric(n), 9),
+                (ValueKind::Skew(n), 9),
+            ]);
+        }
+        for mesh in meshes() {
+            let geometry: Arc<dyn Geometry> = Arc::new(mesh.clone());
+            for &(kind, width) in &kinds {
+                let space = Space::discontinuous(&mesh, 1).unwrap();
+                let space = space.with_value(kind).unwrap();
+                let numbers = (0..space.dof_count()).map(|k| (k % 17) as f64 - 8.0);
+                let field = Field::from_values(&space, numbers.collect()).unwrap();
+                let grid = NodalGrid::new(&geometry, 1, &[("f", field.expr())]).unwrap();
+                let array = &grid.arrays[0];
+                assert_eq!(array.values().padded_width(), width, "{kind:?}");
+                let (n, len) = (kind.components(), kind.shape().len());
+                assert_eq!(array.components, len);
+                let stored = field.values();
+                for (node, value) in array.values.chunks_exact(len).enumerate() {
+                    for (c, value) in value.iter().enumerate() {
+                        let terms = kind.dofs_of(c);
+                        let expected: f64 = terms.map(|(d, f)| f * stored[node * n + d]).sum();
+                        assert!((value - expected).abs() < 1e-13, "{kind:?}");
+                    }
+                }
+            }
         }
     }
 

@@ -27,9 +27,10 @@ pub enum Reduction {
     Mean,
     /// The sum over the elements.
     Sum,
-    /// The largest value, component by component; not a number if one is not.
+    /// The largest value, component by component (of a tensor each stored number); not a number if one is
+    /// not.
     Max,
-    /// The smallest value, component by component; not a number if one is not.
+    /// The smallest value, chosen as the largest.
     Min,
     /// The value in the element of the smallest number.
     First,
@@ -110,23 +111,33 @@ pub struct InterpolationPlan {
     places: NodePlaces,
     space: Space,
     reduction: Reduction,
-    /// For each degree of freedom of a node the coefficient that it comes from, with a factor.
+    /// For each degree of freedom of a node the coefficients that it comes from.
     sources: Vec<Source>,
     /// Room for the degrees of freedom of a field.
     values: Vec<f64>,
 }
 
-/// A coefficient, if it is not zero, and a factor.
-pub(super) type Source = (Option<usize>, f64);
+/// Coefficients, those that are not zero, with their factors.
+pub(super) type Source = Vec<(usize, f64)>;
 
 /// Where each degree of freedom of a node of `space` comes from.
 pub(super) fn sources(space: &Space, samples: &Samples) -> Vec<Source> {
     let source = |dof| {
-        let (component, factor) = space.value().component_of(dof);
-        let of = samples.slots.iter().position(|s| s.component == component);
-        (of, factor)
+        let parts = space.value().components_of(dof);
+        let of = |component| samples.slots.iter().position(|s| s.component == component);
+        parts
+            .filter_map(|(c, factor)| Some((of(c)?, factor)))
+            .collect()
     };
     (0..space.components()).map(source).collect()
+}
+
+/// The degree of freedom that comes from `source`.
+pub(super) fn value_of(source: &Source, coefficients: &[f64]) -> f64 {
+    source
+        .iter()
+        .map(|&(k, factor)| factor * coefficients[k])
+        .sum()
 }
 
 impl InterpolationPlan {
@@ -233,17 +244,16 @@ impl InterpolationPlan {
         if total == 0.0 {
             return;
         }
-        for (out, &(source, factor)) in out.iter_mut().zip(&self.sources) {
-            let value = |place: &Place| source.map_or(0.0, |s| at(place).0[s]);
+        for (out, source) in out.iter_mut().zip(&self.sources) {
+            let value = |place: &Place| value_of(source, at(place).0);
             let chosen = self.reduction.chosen(places.len(), |k| value(&places[k]));
-            let found = match chosen {
+            *out = match chosen {
                 Some(k) => value(&places[k]),
                 None => {
                     let share = |p: &Place| self.reduction.factor(places.len(), at(p).1);
                     places.iter().map(|p| share(p) * value(p)).sum::<f64>() / total
                 }
             };
-            *out = factor * found;
         }
     }
 }

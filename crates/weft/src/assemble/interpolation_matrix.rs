@@ -3,7 +3,7 @@
 use super::error::{AssembleError, check_made};
 use super::functions::Functions;
 use super::integral::Rule;
-use super::interpolation::{Reduction, Source, check_target, sources};
+use super::interpolation::{Reduction, Source, check_target, sources, value_of};
 use super::nodes::{NodePlaces, Place};
 use super::samples::{Samples, domain};
 use super::values::check_shape;
@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 /// Part of a row: a coefficient times a slot of the trial functions.
 struct Term {
+    factor: f64,
     coefficient: usize,
     /// Whose functions.
     functions: usize,
@@ -56,8 +57,8 @@ pub struct InterpolationMatrix {
     rows: NodePlaces,
     reduction: Reduction,
     functions: Vec<Functions>,
-    /// For each component of a row its factor and terms.
-    terms: Vec<(f64, Vec<Term>)>,
+    /// For each component of a row.
+    terms: Vec<Vec<Term>>,
     trial: Space,
     pattern: Arc<Pattern>,
 }
@@ -164,7 +165,9 @@ impl InterpolationMatrix {
         let weights = vec![1.0; points.len()];
         let samples = Samples::new(expression, measure, Rule::Given(points, &weights))?;
         let rows = NodePlaces::points(samples.elements.len(), points.len());
-        let parts = (0..expression.shape().len()).map(|c| (c, 1.0)).collect();
+        let parts = (0..expression.shape().len())
+            .map(|c| vec![(c, 1.0)])
+            .collect();
         InterpolationMatrix::build(samples, rows, parts, trial, Reduction::First, None)
     }
 
@@ -181,15 +184,17 @@ impl InterpolationMatrix {
         let particles = free_points(trial.geometry().clone(), positions)?;
         let samples = Samples::at_particles(expression, &particles)?;
         let rows = NodePlaces::points(positions.len(), 1);
-        let parts = (0..expression.shape().len()).map(|c| (c, 1.0)).collect();
+        let parts = (0..expression.shape().len())
+            .map(|c| vec![(c, 1.0)])
+            .collect();
         InterpolationMatrix::build(samples, rows, parts, trial, Reduction::First, None)
     }
 
-    /// `parts`: for each component of a row the component of the expression and a factor.
+    /// `parts`: for each component of a row the components of the expression, with their factors.
     fn build(
         samples: Samples,
         rows: NodePlaces,
-        parts: Vec<(usize, f64)>,
+        parts: Vec<Vec<(usize, f64)>>,
         trial: Space,
         reduction: Reduction,
         locator: Option<&Locator>,
@@ -210,23 +215,25 @@ impl InterpolationMatrix {
                 Some(locator) => Functions::located(&trial, &samples, locator, wanted)?,
             });
         }
-        let term = |coefficient: usize| {
+        let term = |coefficient: usize, factor: f64| {
             let slot = samples.slots[coefficient].trial?;
             let number = numbers[usize::from(slot.side == SideOf::Outside)];
             Some(Term {
+                factor,
                 coefficient,
                 functions: number,
                 axis: functions[number].axis(slot.derivative),
                 dof: slot.dof as usize,
             })
         };
-        let terms: Vec<(f64, Vec<Term>)> = parts
-            .iter()
-            .map(|&(component, factor)| {
-                let own = slots().filter(|(_, s)| s.component == component);
-                (factor, own.filter_map(|(k, _)| term(k)).collect())
-            })
-            .collect();
+        let row = |parts: &Vec<(usize, f64)>| {
+            let terms = parts.iter().flat_map(|&(component, factor)| {
+                let own = slots().filter(move |(_, s)| s.component == component);
+                own.filter_map(move |(k, _)| term(k, factor))
+            });
+            terms.collect()
+        };
+        let terms = parts.iter().map(row).collect();
         let columns = |row: usize| {
             let mut columns: Vec<u32> = Vec::new();
             for place in rows.of(row) {
@@ -325,7 +332,7 @@ impl InterpolationMatrix {
         if total == 0.0 {
             return;
         }
-        for (c, (factor, terms)) in self.terms.iter().enumerate() {
+        for (c, terms) in self.terms.iter().enumerate() {
             let used = match self.chosen(places, c) {
                 Some(k) => &places[k..k + 1],
                 None => places,
@@ -337,7 +344,7 @@ impl InterpolationMatrix {
                     let functions = &self.functions[term.functions];
                     let here = functions.at(place.element as usize, place.point as usize);
                     let Some(here) = here else { continue };
-                    let scale = factor * share * coefficients[term.coefficient];
+                    let scale = term.factor * share * coefficients[term.coefficient];
                     functions.each_column(here, term.axis, columns, |k, part, slot| {
                         values[(k * height + c) * width + term.dof] += scale * part * slot;
                     });
@@ -351,8 +358,7 @@ impl InterpolationMatrix {
         // Only maxima and minima ask, and they have values to choose by.
         let value = |k: usize| {
             self.choice.as_ref().map_or(0.0, |(samples, sources)| {
-                let (all, _) = samples.at_place(&places[k]);
-                sources[c].0.map_or(0.0, |s| all[s])
+                value_of(&sources[c], samples.at_place(&places[k]).0)
             })
         };
         self.reduction.chosen(places.len(), value)
@@ -370,10 +376,11 @@ fn trial_of(expression: &Expr) -> Result<Space, AssembleError> {
     }
 }
 
-/// For each degree of freedom of a node the component of a value, with a factor.
-fn dof_sources(space: &Space) -> Vec<(usize, f64)> {
+/// For each degree of freedom of a node the components of a value, with their factors.
+fn dof_sources(space: &Space) -> Vec<Vec<(usize, f64)>> {
     let all = 0..space.components();
-    all.map(|dof| space.value().component_of(dof)).collect()
+    all.map(|dof| space.value().components_of(dof).collect())
+        .collect()
 }
 
 /// A pattern from the columns of each row, in any order and as often as they come.

@@ -63,7 +63,8 @@ pub fn evaluate_at_positions(
 /// The field of `space` that has the degrees of freedom of `expression`: its values at the nodes, or
 /// its moments on edges, faces and cells in H(curl) and H(div) spaces, by quadrature. A node that
 /// several cells share takes the value of the cell with the smallest number, and one of a spline that
-/// lies in no cell that of the nearest, extrapolated. Particles in no cell take 0.
+/// lies in no cell that of the nearest, extrapolated. Particles in no cell take 0. In a space of tensors
+/// a matrix that they can't be counts by its part that they can: the symmetric or the skew-symmetric one.
 pub fn interpolate(expression: &Expr, space: &Space) -> Result<Field, AssembleError> {
     let values = interpolate_values(expression, space)?;
     let field = Field::zeros(space);
@@ -153,8 +154,7 @@ pub(super) fn spread(values: &[f64], space: &Space, out: &mut [f64]) {
 fn set_node(value: &[f64], space: &Space, node: usize, out: &mut [f64]) {
     let per_node = space.components();
     for (dof, out) in out[node * per_node..][..per_node].iter_mut().enumerate() {
-        let (component, factor) = space.value().component_of(dof);
-        *out = factor * value[component];
+        *out = space.value().dof(dof, value);
     }
 }
 

@@ -233,10 +233,13 @@ fn check_anywhere(space: &Space) -> Result<(), FieldError> {
 
 /// Value component `c` at a node, which may hang, from the degrees of freedom.
 fn component_at(space: &Space, values: &[f64], node: u32, c: usize) -> f64 {
-    let (dof, factor) = space.value().dof_of(c);
     let per_node = space.components();
-    let part = |(n, weight): (u32, f64)| weight * values[n as usize * per_node + dof];
-    factor * space.expansion(node).map(part).sum::<f64>()
+    let dof = |dof: usize| -> f64 {
+        let part = |(n, weight): (u32, f64)| weight * values[n as usize * per_node + dof];
+        space.expansion(node).map(part).sum()
+    };
+    let terms = space.value().dofs_of(c);
+    terms.map(|(k, factor)| factor * dof(k)).sum()
 }
 
 /// Value and gradient of a field at a point.

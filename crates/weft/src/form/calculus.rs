@@ -5,6 +5,7 @@
 use super::error::FormError;
 use super::expr::{Expr, Op, Role};
 use super::functions::{Binary, Unary};
+use super::native::MAX_COMPONENTS;
 use super::place::Quantity;
 use super::shape::Shape;
 use crate::element::Piola;
@@ -438,7 +439,8 @@ impl Expr {
         .derive(self)
     }
 
-    /// Gradient: of a scalar the vector `∂f/∂x_d`, of a vector the matrix `∂u_c/∂x_d`.
+    /// Gradient: of a scalar the vector `∂f/∂x_d`, of a vector the matrix `∂u_c/∂x_d`, of an m × n matrix
+    /// a matrix with a row `∂τ/∂x_d` for each of its m n components, row-major.
     ///
     /// Numbers and parameters do not say how many axes space has, so they have no gradient.
     pub fn grad(&self) -> Expr {
@@ -463,8 +465,10 @@ impl Expr {
         let shape = match self.shape() {
             Shape::Scalar => Shape::Vector(dim),
             Shape::Vector(n) => Shape::Matrix(n, dim),
+            Shape::Matrix(r, c) if r * c * dim <= MAX_COMPONENTS => Shape::Matrix(r * c, dim),
             Shape::Matrix(..) => {
-                return self.unavailable("the gradient of a matrix (use its components, or div)");
+                let what = format!("a gradient of more than {MAX_COMPONENTS} components");
+                return self.unavailable(&what);
             }
         };
         if self.is_basis_leaf() {

@@ -40,7 +40,7 @@ pub(crate) use integral::Integral;
 pub(crate) use native::MAX_COMPONENTS;
 pub(crate) use place::Quantity;
 
-/// Gradient of a scalar or vector expression, see [`Expr::grad`].
+/// Gradient of an expression, see [`Expr::grad`].
 pub fn grad(e: &Expr) -> Expr {
     e.grad()
 }

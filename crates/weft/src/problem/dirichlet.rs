@@ -126,7 +126,8 @@ impl Dirichlet {
     }
 
     /// Prescribe this value: an expression of the position, of parameters and fields. A scalar
-    /// given for a vector or matrix holds for each component.
+    /// given for a vector or matrix holds for each component. Of a matrix given for symmetric or
+    /// skew-symmetric tensors that part of it counts.
     pub fn value(mut self, value: impl Into<Expr>) -> Result<Dirichlet, ProblemError> {
         let value = value.into();
         value.check()?;
@@ -137,6 +138,11 @@ impl Dirichlet {
         self.value = if value.shape() == wanted {
             value
         } else if value.shape().is_scalar() {
+            if matches!(self.space.value(), ValueKind::Skew(_)) && !value.is_zero() {
+                return Err(ProblemError::Mismatch(format!(
+                    "the entries of a skew-symmetric tensor cannot all be `{value}`; it takes a {wanted}"
+                )));
+            }
             Expr::tensor(wanted, vec![value; wanted.len()])
         } else {
             return Err(ProblemError::Mismatch(format!(
@@ -221,8 +227,7 @@ impl Dirichlet {
                 let mut dofs = vec![0.0; space.components()];
                 for (k, &node) in nodes.iter().enumerate() {
                     for (dof, out) in dofs.iter_mut().enumerate() {
-                        let (component, factor) = kind.component_of(dof);
-                        *out = factor * at(k)[component];
+                        *out = kind.dof(dof, at(k));
                     }
                     constraints.constrain_node(node as usize, &dofs)?;
                 }

@@ -32,9 +32,14 @@ pub enum SpaceError {
     /// A value of this shape cannot be stored.
     #[error("a value needs between 1 and 16 components, got {0}")]
     ValueSize(usize),
-    /// No symmetric tensors of this many rows.
-    #[error("a symmetric tensor has 2 or 3 rows, not {0}")]
-    SymmetricSize(usize),
+    /// No tensors of this kind with this many rows.
+    #[error("{kind} has 2 or 3 rows, not {size}")]
+    TensorSize {
+        /// The kind, with its article.
+        kind: &'static str,
+        /// Rows asked for.
+        size: usize,
+    },
     /// More nodes than a 32-bit index can hold.
     #[error("the space would have {0} nodes; at most {max} are supported", max = u32::MAX)]
     TooManyNodes(u64),
@@ -374,6 +379,11 @@ impl Space {
     /// The same nodes with a symmetric `n × n` tensor at each, `n` = 2 or 3.
     pub fn symmetric(&self, n: usize) -> Result<Space, SpaceError> {
         self.with_value(ValueKind::Symmetric(n))
+    }
+
+    /// The same nodes with a skew-symmetric `n × n` tensor at each, `n` = 2 or 3.
+    pub fn skew(&self, n: usize) -> Result<Space, SpaceError> {
+        self.with_value(ValueKind::Skew(n))
     }
 
     /// The same nodes with another kind of value at each.

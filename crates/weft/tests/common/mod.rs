@@ -4,8 +4,10 @@
 
 use std::sync::Arc;
 use weft::element::CellKind;
+use weft::form::{Expr, Shape};
 use weft::geometry::shapes::*;
 use weft::geometry::{Geometry, Mesh};
+use weft::space::ValueKind;
 
 /// A small generator of reproducible numbers (Marsaglia's xorshift).
 pub struct Random(pub u64);
@@ -333,4 +335,44 @@ pub fn assert_close(a: &[f64], b: &[f64], tolerance: f64, what: &str) {
         &a[..a.len().min(9)],
         &b[..b.len().min(9)]
     );
+}
+
+/// Every kind of value, with one or several sizes of each.
+pub fn value_kinds() -> Vec<ValueKind> {
+    let mut all = vec![
+        ValueKind::Scalar,
+        ValueKind::Vector(2),
+        ValueKind::Vector(4),
+        ValueKind::Matrix(1, 1),
+        ValueKind::Matrix(2, 2),
+        ValueKind::Matrix(2, 3),
+        ValueKind::Matrix(3, 3),
+        ValueKind::Matrix(4, 4),
+    ];
+    for n in [2, 3] {
+        all.extend([
+            ValueKind::Symmetric(n),
+            ValueKind::Deviatoric(n),
+            ValueKind::Skew(n),
+        ]);
+    }
+    all
+}
+
+/// What the product of two values of a kind is in its degrees of freedom: the sum of their products
+/// times this.
+pub fn scale_of(kind: ValueKind) -> f64 {
+    match kind {
+        ValueKind::Symmetric(_) | ValueKind::Deviatoric(_) | ValueKind::Skew(_) => 2.0,
+        _ => 1.0,
+    }
+}
+
+/// Component `c`, row-major, of a value of any shape.
+pub fn component(e: &Expr, c: usize) -> Expr {
+    match e.shape() {
+        Shape::Scalar => e.clone(),
+        Shape::Vector(_) => e.at(c),
+        Shape::Matrix(_, columns) => e.at2(c / columns, c % columns),
+    }
 }

@@ -1,4 +1,4 @@
-//! "Values and derivatives", "Integrals" and "Symmetric tensors".
+//! "Values and derivatives", "Integrals" and "Tensors".
 
 use super::{close, kind_named, meshes, table};
 use std::sync::Arc;
@@ -53,6 +53,18 @@ fn gradients_have_a_row_for_each_component() {
     }
     let (entry, _) = at_centre(&mesh, &u.grad().at2(0, 1));
     close(entry[0], p[0]);
+    // Of a 2 × 3 matrix.
+    let entries: Vec<Expr> = (0..6)
+        .map(|k| k as f64 * &x0 + (k * k) as f64 * &x1)
+        .collect();
+    let tau = Expr::tensor(Shape::Matrix(2, 3), entries);
+    for (i, j) in [(0, 0), (0, 2), (1, 0), (1, 2)] {
+        let k = (3 * i + j) as f64;
+        for (d, slope) in [k, k * k].into_iter().enumerate() {
+            let (entry, _) = at_centre(&mesh, &tau.grad().at2(3 * i + j, d));
+            close(entry[0], slope);
+        }
+    }
 }
 
 #[test]
@@ -108,32 +120,89 @@ fn products_contract_the_indices_that_touch() {
     assert_eq!(value(&a.transpose()), [1.0, 3.0, 2.0, 4.0]);
 }
 
+/// The factor of each entry in a formula such as `(2zz-xx-yy)/√12`.
+fn entries(formula: &str, n: usize) -> Vec<f64> {
+    let (sum, divisor) = formula.split_once('/').unwrap_or((formula, "1"));
+    let number = |text: &str| text.parse::<f64>().unwrap();
+    let divisor = match divisor.strip_prefix('√') {
+        Some(square) => number(square).sqrt(),
+        None => number(divisor),
+    };
+    let sum = sum.trim_matches(['(', ')']).replace('-', "+-");
+    let mut factors = vec![0.0; n * n];
+    for term in sum.split('+') {
+        let (factor, axes) = term.split_at(term.len() - 2);
+        let factor = match factor {
+            "" => 1.0,
+            "-" => -1.0,
+            other => number(other),
+        };
+        let axis: Vec<usize> = axes.bytes().map(|b| (b - b'x') as usize).collect();
+        factors[axis[0] * n + axis[1]] += factor / divisor;
+    }
+    factors
+}
+
 #[test]
-fn symmetric_tensors_are_stored_as_printed() {
-    for row in table("## Symmetric tensors") {
-        let n = if row[0].starts_with('2') { 2 } else { 3 };
-        let kind = ValueKind::Symmetric(n);
-        let names: Vec<&str> = row[1].split_whitespace().collect();
-        assert_eq!(names.len(), kind.components());
+fn tensors_are_stored_as_printed() {
+    for row in table("## Tensors") {
+        let n = if row[1].starts_with('2') { 2 } else { 3 };
+        let (kind, sign) = match row[0].trim_matches('`') {
+            "Symmetric" => (ValueKind::Symmetric(n), 1.0),
+            "Deviatoric" => (ValueKind::Deviatoric(n), 1.0),
+            "Skew" => (ValueKind::Skew(n), -1.0),
+            other => panic!("{other}"),
+        };
+        let formulas: Vec<&str> = row[2].split(", ").collect();
+        assert_eq!(formulas.len(), kind.components());
         let mesh = if n == 2 { plane() } else { space3() };
-        let space = Space::lagrange(&mesh, 1).unwrap().symmetric(n).unwrap();
-        for (dof, name) in names.iter().enumerate() {
+        let space = Space::lagrange(&mesh, 1).unwrap().with_value(kind).unwrap();
+        for dof in 0..formulas.len() {
             let field = Field::zeros(&space);
-            for value in field.values_mut().iter_mut().skip(dof).step_by(names.len()) {
+            for value in field
+                .values_mut()
+                .iter_mut()
+                .skip(dof)
+                .step_by(formulas.len())
+            {
                 *value = 1.0;
             }
             let tensor = field.evaluate(0, mesh.cell_kind().center()).unwrap().value;
-            let axes: Vec<usize> = name.bytes().map(|b| (b - b'x') as usize).collect();
-            let factor = if axes[0] == axes[1] { 2f64.sqrt() } else { 1.0 };
-            for i in 0..n {
-                for j in 0..n {
-                    let here = [i, j] == axes[..] || [j, i] == axes[..];
-                    close(tensor[i * n + j], if here { factor } else { 0.0 });
-                }
+            for (other, formula) in formulas.iter().enumerate() {
+                let terms = entries(formula, n).into_iter().zip(&tensor);
+                let found: f64 = terms.map(|(factor, t)| factor * t).sum();
+                close(found, f64::from(other == dof));
+            }
+            for c in 0..n * n {
+                close(tensor[c], sign * tensor[c % n * n + c / n]);
             }
             // Orthonormal for half the full contraction.
             close(tensor.iter().map(|t| 0.5 * t * t).sum(), 1.0);
         }
+        // Of another matrix the part that fits.
+        let full: Vec<f64> = (0..n * n).map(|c| (c * c) as f64 + 1.0).collect();
+        let e = Expr::tensor(
+            Shape::Matrix(n, n),
+            full.iter().map(|v| Expr::from(*v)).collect(),
+        );
+        let field = interpolate(&e, &space).unwrap();
+        let tensor = field.evaluate(0, mesh.cell_kind().center()).unwrap().value;
+        for c in 0..n * n {
+            close(tensor[c], 0.5 * (full[c] + sign * full[c % n * n + c / n]));
+        }
+    }
+}
+
+#[test]
+fn skew_tensors_are_their_axial_vectors() {
+    let mesh = space3();
+    let space = Space::lagrange(&mesh, 1).unwrap().skew(3).unwrap();
+    let values = [1.0, -2.0, 3.0].repeat(space.node_count());
+    let tau = Field::from_values(&space, values).unwrap();
+    let a = Expr::vector(&[0.5, 4.0, -1.0]);
+    let turned = tau.expr().dot(&a) - Expr::vector(&[1.0, -2.0, 3.0]).cross(&a);
+    for value in at_centre(&mesh, &turned).0 {
+        close(value, 0.0);
     }
 }
 

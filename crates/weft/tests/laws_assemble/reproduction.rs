@@ -3,7 +3,7 @@
 use crate::common::*;
 use weft::assemble::{evaluate_at, integrate, interpolate, project, vector};
 use weft::element::CellKind;
-use weft::form::{Expr, Scope};
+use weft::form::{Expr, Scope, Shape};
 use weft::geometry::{Geometry, Mesh};
 use weft::space::{Space, ValueKind};
 
@@ -21,13 +21,14 @@ fn polynomial(scope: &Scope, dim: usize, p: usize, shift: f64) -> Expr {
     scope.expression(&text).unwrap()
 }
 
-/// A value of the kind with polynomial components, symmetric if the kind is.
+/// A value of the kind with polynomial degrees of freedom.
 fn expression(mesh: &Mesh, kind: ValueKind, p: usize) -> Expr {
     let scope = Scope::new(shared(mesh));
     let shape = kind.shape();
     let parts = (0..shape.len()).map(|c| {
-        let (dof, _) = kind.dof_of(c);
-        polynomial(&scope, mesh.space_dim(), p, 0.3 + 0.2 * dof as f64)
+        kind.dofs_of(c)
+            .map(|(dof, f)| f * polynomial(&scope, mesh.space_dim(), p, 0.3 + 0.2 * dof as f64))
+            .fold(Expr::zero(Shape::Scalar), |sum, part| sum + part)
     });
     Expr::tensor(shape, parts.collect())
 }
@@ -39,7 +40,11 @@ fn kinds(dim: usize) -> Vec<ValueKind> {
         ValueKind::Matrix(2, 3),
     ];
     if dim > 1 {
-        all.push(ValueKind::Symmetric(dim));
+        all.extend([
+            ValueKind::Symmetric(dim),
+            ValueKind::Deviatoric(dim),
+            ValueKind::Skew(dim),
+        ]);
     }
     all
 }
@@ -56,11 +61,7 @@ fn compare(field: &weft::field::Field, e: &Expr, what: &str) {
     // The evaluator of single points agrees, with its gradient.
     let len = e.shape().len();
     let dim = geometry.space_dim();
-    let slopes: Vec<f64> = (0..len)
-        .flat_map(|c| {
-            evaluate_at(&e_component(e, c).grad(), geometry, &points[..1]).unwrap()[..dim].to_vec()
-        })
-        .collect();
+    let slopes = evaluate_at(&e.grad(), geometry, &points[..1]).unwrap();
     let point = field.evaluate(0, points[0]).unwrap();
     assert_close(&point.value, &truth[..len], 1e-11, what);
     let gradient: Vec<f64> = point
@@ -68,15 +69,7 @@ fn compare(field: &weft::field::Field, e: &Expr, what: &str) {
         .iter()
         .flat_map(|g| g[..dim].to_vec())
         .collect();
-    assert_close(&gradient, &slopes, 1e-9, what);
-}
-
-fn e_component(e: &Expr, c: usize) -> Expr {
-    match e.shape() {
-        weft::form::Shape::Scalar => e.clone(),
-        weft::form::Shape::Vector(_) => e.at(c),
-        weft::form::Shape::Matrix(_, columns) => e.at2(c / columns, c % columns),
-    }
+    assert_close(&gradient, &slopes[..len * dim], 1e-9, what);
 }
 
 #[test]

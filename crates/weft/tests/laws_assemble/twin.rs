@@ -71,11 +71,9 @@ fn basis(
         for dof in 0..per_node {
             let mut here = Basis::ZERO;
             for c in 0..space.shape().len() {
-                let (index, factor) = space.value().dof_of(c);
-                if index == dof {
-                    here.value[c] = factor * table.values[i];
-                    here.gradient[c] = gradient.map(|g| factor * g);
-                }
+                let factor = space.value().entry(c, dof);
+                here.value[c] = factor * table.values[i];
+                here.gradient[c] = gradient.map(|g| factor * g);
             }
             let pair = if outside {
                 Pair {

@@ -1,4 +1,4 @@
-//! Vectors, matrices and symmetric tensors of every basis.
+//! Values of every kind on every basis.
 
 use crate::common::{Random, unit_mesh};
 use weft::assemble::{integrate, interpolate, matrix};
@@ -17,18 +17,14 @@ fn spaces<G: Geometry + Clone + 'static>(geometry: &G) -> Vec<Space> {
     all
 }
 
-/// A value whose components are different linear functions of the position.
-fn linear(x: &Expr, shape: Shape, dim: usize) -> Expr {
-    let entry = |row: usize, column: usize| {
-        let (low, high) = (row.min(column), row.max(column));
-        x.at(low % dim) * (1.0 + high as f64) + (0.5 - low as f64)
-    };
-    let columns = match shape {
-        Shape::Matrix(_, columns) => columns,
-        _ => 1,
-    };
-    let entries = (0..shape.len()).map(|c| entry(c / columns, c % columns));
-    Expr::tensor(shape, entries.collect())
+/// A value whose degrees of freedom are different linear functions of the position.
+fn linear(x: &Expr, kind: ValueKind, dim: usize) -> Expr {
+    let dof = |k: usize| x.at(k % dim) * (1.0 + k as f64) + (0.5 - k as f64);
+    let entries = (0..kind.shape().len()).map(|c| {
+        let terms = kind.dofs_of(c).map(|(k, factor)| factor * dof(k));
+        terms.fold(Expr::zero(Shape::Scalar), |sum, term| sum + term)
+    });
+    Expr::tensor(kind.shape(), entries.collect())
 }
 
 fn check<G: Geometry + Clone + 'static>(geometry: &G) {
@@ -41,11 +37,13 @@ fn check<G: Geometry + Clone + 'static>(geometry: &G) {
             ValueKind::Vector(dim),
             ValueKind::Matrix(2, 3),
             ValueKind::Symmetric(dim.max(2)),
+            ValueKind::Deviatoric(dim.max(2)),
+            ValueKind::Skew(dim.max(2)),
         ];
         for kind in kinds {
             let space = scalar.with_value(kind).unwrap();
             assert_eq!(space.dof_count(), scalar.node_count() * kind.components());
-            let exact = linear(&x, kind.shape(), dim);
+            let exact = linear(&x, kind, dim);
             let field = interpolate(&exact, &space).unwrap();
             let off = field.expr() - &exact;
             let error = integrate(&off.inner(&off).over(&Measure::cells(geometry))).unwrap();
@@ -57,10 +55,14 @@ fn check<G: Geometry + Clone + 'static>(geometry: &G) {
             let at = field.evaluate(0, xi).unwrap();
             let table = scalar.element().tabulate(&[xi]);
             for (component, value) in at.value.iter().enumerate() {
-                let (dof, factor) = kind.dof_of(component);
-                let nodes = scalar.cell_nodes(0).iter().zip(table.values_at(0));
-                let of = |node: u32| values[node as usize * kind.components() + dof];
-                let expected: f64 = nodes.map(|(&node, phi)| factor * phi * of(node)).sum();
+                let nodes = || scalar.cell_nodes(0).iter().zip(table.values_at(0));
+                let of = |node: u32, dof| values[node as usize * kind.components() + dof];
+                let part = |(dof, factor)| -> f64 {
+                    nodes()
+                        .map(|(&node, phi)| factor * phi * of(node, dof))
+                        .sum()
+                };
+                let expected: f64 = kind.dofs_of(component).map(part).sum();
                 assert!((value - expected).abs() < 1e-12, "{name} {kind:?}");
             }
         }

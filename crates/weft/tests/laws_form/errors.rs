@@ -1,12 +1,13 @@
 //! Wrong shapes, nonlinear uses, missing names: what the messages say.
 
-use crate::common::unit_mesh;
+use crate::common::{shared, unit_mesh};
 use crate::scope;
 use std::sync::Arc;
 use weft::assemble::{AssembleError, integrate, matrix, vector};
 use weft::element::CellKind;
 use weft::form::*;
 use weft::geometry::{Geometry, Mesh};
+use weft::particle::ParticleQuadrature;
 use weft::space::Space;
 
 struct World {
@@ -100,7 +101,12 @@ fn operators_refuse_shapes_and_print_the_place() {
         &["div(transpose(", "as many rows, as space has axes"],
     );
     refused(&a.grad(), &["gradient", "`a`"]);
-    refused(&x.outer(&x).grad(), &["gradient of a matrix"]);
+    let mut often = x.outer(&x) * x.at(0).unary(Unary::Sin);
+    while often.error().is_none() {
+        assert!(often.shape().len() <= 256);
+        often = often.grad();
+    }
+    refused(&often, &["a gradient of more than 256 components"]);
     refused(
         &Expr::normal(&w.mesh).div(),
         &["a derivative of the normal"],
@@ -369,4 +375,63 @@ fn issue_006_zero_over_zero_is_no_number() {
     let zero = Expr::from(0.0);
     assert_eq!((&zero / &zero).to_string(), "NaN");
     assert_eq!((&zero / Expr::from(2.0)).to_string(), "0");
+}
+
+#[test]
+fn names_that_no_text_can_use_are_refused() {
+    let w = world();
+    let x = Expr::position(&w.mesh);
+    let refuse = |name: &str, part: &str| {
+        let mut scope = Scope::new(shared(&w.mesh));
+        scope.set("a", 1.0);
+        scope.set(name, x.at(0));
+        // A later good name does not hide it.
+        scope.set("b", 1.0);
+        for error in [
+            scope.expression("a").map(drop).unwrap_err(),
+            scope.form("a*dx").map(drop).unwrap_err(),
+            scope.number("a").map(drop).unwrap_err(),
+        ] {
+            let message = error.to_string();
+            assert!(message.contains(part), "{name:?}: {message}");
+            assert!(message.contains(&format!("`{name}`")), "{message}");
+        }
+    };
+    for name in [
+        "", " ", "a b", "a ", "1", "2a", "a-b", "a.b", "a[0]", "'a'", "a\n", "dx ",
+    ] {
+        refuse(name, "letters, digits and _");
+    }
+    for name in ["dx", "ds", "dS"] {
+        refuse(name, "is a measure");
+    }
+    // Where there are no measures, these are names like others.
+    let mut numbers = Scope::numbers();
+    numbers.set("dx", 0.5);
+    assert_eq!(numbers.number("2*dx").unwrap(), 1.0);
+    // Every name that is accepted can be used.
+    for name in [
+        "a",
+        "_",
+        "_1",
+        "é2",
+        "d",
+        "dxx",
+        "DX",
+        "degree",
+        "particles",
+        "x",
+        "pi",
+    ] {
+        let mut scope = Scope::new(shared(&w.mesh));
+        scope.set(name, 3.0);
+        assert_eq!(scope.number(name).unwrap(), 3.0, "{name}");
+    }
+    let cloud = ParticleQuadrature::new(&w.mesh);
+    let mut scope = Scope::new(shared(&w.mesh));
+    scope.set_particles("dx", &cloud);
+    scope.form("1*dx(particles = dx)").unwrap();
+    scope.set_particles("some sand", &cloud);
+    let error = scope.form("1*dx").unwrap_err().to_string();
+    assert!(error.contains("`some sand` is no name"), "{error}");
 }

@@ -9,6 +9,7 @@ mod identities;
 mod parameters;
 mod place;
 mod points;
+mod tensors;
 mod text;
 
 #[path = "../common/mod.rs"]

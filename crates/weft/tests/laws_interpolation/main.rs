@@ -7,6 +7,7 @@ mod common;
 
 mod coupling;
 mod cross;
+mod kinds;
 mod matrices;
 mod nodal;
 mod nodes;

@@ -6,7 +6,7 @@ use weft::element::{CellKind, Element, ElementFamily, NodeFamily, VectorElement,
 use weft::form::Expr;
 use weft::geometry::Grid2;
 use weft::partition::{SpacePartition, SpaceRestriction};
-use weft::space::Space;
+use weft::space::{Space, ValueKind};
 
 const KINDS: [CellKind; 4] = [
     CellKind::Quad,
@@ -191,29 +191,34 @@ fn spec_13_3_gradients_of_the_lowest_vector_functions() {
 
 /// ½‖τ‖² = 1 for each unit degree of freedom, and values come back.
 #[test]
-fn spec_3_6_and_13_4_symmetric_tensors() {
+fn spec_3_6_and_13_4_symmetric_and_skew_tensors() {
     let grid = Grid2::unit([1, 1]).unwrap();
-    for n in [2, 3] {
-        let space = Space::discontinuous(&grid, 0)
-            .unwrap()
-            .symmetric(n)
-            .unwrap();
-        let kind = space.value();
+    for (n, make) in [2, 3].into_iter().flat_map(|n| {
+        let kinds: [fn(usize) -> ValueKind; 3] =
+            [ValueKind::Symmetric, ValueKind::Deviatoric, ValueKind::Skew];
+        kinds.map(|kind| (n, kind))
+    }) {
+        let kind = make(n);
+        let constants = Space::discontinuous(&grid, 0).unwrap();
+        let space = constants.with_value(kind).unwrap();
         for dof in 0..kind.components() {
-            let norm: f64 = (0..n * n)
-                .map(|c| kind.dof_of(c))
-                .filter(|(d, _)| *d == dof)
-                .map(|(_, factor)| 0.5 * factor * factor)
-                .sum();
-            assert!((norm - 1.0).abs() < 1e-6, "{n} {dof}: {norm}");
+            let norm: f64 = (0..n * n).map(|c| 0.5 * kind.entry(c, dof).powi(2)).sum();
+            assert!((norm - 1.0).abs() < 1e-6, "{kind:?} {dof}: {norm}");
         }
         // Round trip: a tensor of numbers, stored and read.
-        let parts = (0..n * n).map(|k| Expr::constant(1.0 + ((k / n) * (k % n)) as f64));
+        let sign = if kind == ValueKind::Skew(n) {
+            -1.0
+        } else {
+            1.0
+        };
+        let number = |k: usize| (1.0 + k as f64).sqrt();
+        let entry = |k: usize| number(k) + sign * number(k % n * n + k / n);
+        let parts = (0..n * n).map(|k| Expr::constant(entry(k)));
         let tensor = Expr::tensor(space.shape(), parts.collect());
         let field = interpolate(&tensor, &space).unwrap();
         let value = field.evaluate(0, [0.3, 0.6, 0.0]).unwrap().value;
         for (k, v) in value.iter().enumerate() {
-            assert!((v - 1.0 - ((k / n) * (k % n)) as f64).abs() < 1e-14);
+            assert!((v - entry(k)).abs() < 1e-14, "{kind:?} {k}: {v}");
         }
     }
 }

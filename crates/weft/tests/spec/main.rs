@@ -16,7 +16,6 @@
 //! | item | why |
 //! |---|---|
 //! | 2.5, derivatives of an integral by the volumes of particles | the integrand at the particles: `laws_particles/gradients.rs` |
-//! | 3.6, 13.4 round trip of the skew and DB16 mappers | symmetric tensors are stored one way; skew ones are not a value of a space |
 //! | 3.7, 13.2 point bases | not in this library; the particle basis of material points is in `weft-mpm` |
 //! | 13.2 test dof index in nodal assembly | an integrand does not know which functions it is multiplied with |
 //! | 13.4 periodic lookup through cells | no lookup in integrands; the value of the integral is tested |

@@ -44,8 +44,12 @@ impl Lowering {
             };
             return self.function(leaf, side, 0, slot, 1.0);
         }
-        let (dof, factor) = space.value().dof_of(c);
-        self.function(leaf, side, dof, derivative, factor)
+        let mut sum = Linear::new();
+        for (dof, factor) in space.value().dofs_of(c) {
+            let term = self.function(leaf, side, dof, derivative, factor);
+            sum = self.add(&sum, &term, Binary::Add);
+        }
+        sum
     }
 
     /// `factor` times a slot of an argument or field.

@@ -15,7 +15,7 @@ use self::tokens::error_at;
 use crate::field::Field;
 use crate::form::error::FormError;
 use crate::form::expr::Expr;
-use crate::form::integral::Form;
+use crate::form::integral::{DomainKind, Form};
 use crate::geometry::Geometry;
 use crate::particle::ParticleQuadrature;
 use std::collections::BTreeMap;
@@ -24,6 +24,16 @@ use std::sync::Arc;
 /// Nesting deeper than this is refused: it would exhaust the stack.
 const MAX_DEPTH: usize = 128;
 
+/// The elements of a measure, by its name.
+fn measure(name: &str) -> Option<DomainKind> {
+    match name {
+        "dx" => Some(DomainKind::Cells),
+        "ds" => Some(DomainKind::BoundarySides),
+        "dS" => Some(DomainKind::InteriorSides),
+        _ => None,
+    }
+}
+
 /// What the names in a text mean: expressions by name, and the geometry for `x`, `n`, `dx`.
 #[derive(Clone, Debug)]
 pub struct Scope {
@@ -31,6 +41,8 @@ pub struct Scope {
     names: BTreeMap<String, Expr>,
     degree: Option<usize>,
     particles: BTreeMap<String, ParticleQuadrature>,
+    /// The first name that no text can use; every text is refused with it.
+    fault: Option<FormError>,
 }
 
 impl Scope {
@@ -58,11 +70,18 @@ impl Scope {
             names,
             degree: None,
             particles: BTreeMap::new(),
+            fault: None,
         }
     }
 
-    /// Give a name a meaning; it replaces an earlier one.
+    /// Give a name a meaning; it replaces an earlier one. A name is letters, digits and `_`, begins with no
+    /// digit, and is not that of a measure; with another one the scope refuses every text.
     pub fn set(&mut self, name: &str, value: impl Into<Expr>) {
+        self.check(name);
+        if self.geometry.is_some() && measure(name).is_some() {
+            let fault = format!("`{name}` is a measure; nothing else can be called so");
+            self.fault.get_or_insert(FormError::Arguments(fault));
+        }
         self.names.insert(name.to_owned(), value.into());
     }
 
@@ -71,9 +90,21 @@ impl Scope {
         self.set(name, field);
     }
 
-    /// Name particles, for `dx(particles = name)`.
+    /// Name particles, for `dx(particles = name)`. Names are as in [`set`](Self::set), and may be those of
+    /// measures.
     pub fn set_particles(&mut self, name: &str, particles: &ParticleQuadrature) {
+        self.check(name);
         self.particles.insert(name.to_owned(), particles.clone());
+    }
+
+    /// Notes a name that no text can use.
+    fn check(&mut self, name: &str) {
+        if !tokens::is_name(name) {
+            let fault = format!(
+                "`{name}` is no name; a name is letters, digits and _, and begins with no digit"
+            );
+            self.fault.get_or_insert(FormError::Arguments(fault));
+        }
     }
 
     /// Quadrature degree for measures that do not give one.

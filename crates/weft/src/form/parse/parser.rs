@@ -2,11 +2,11 @@
 
 use super::calls::{Call, FUNCTIONS, function};
 use super::tokens::{Token, error_at, tokenize};
-use super::{MAX_DEPTH, Scope};
+use super::{MAX_DEPTH, Scope, measure};
 use crate::form::error::FormError;
 use crate::form::expr::{Expr, Op};
 use crate::form::functions::Unary;
-use crate::form::integral::{DomainKind, Form, Measure, Subset};
+use crate::form::integral::{Form, Measure, Subset};
 use crate::form::shape::Shape;
 
 pub(super) enum Value {
@@ -35,6 +35,9 @@ pub(super) struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     pub(super) fn new(scope: &'a Scope, text: &'a str) -> Result<Parser<'a>, FormError> {
+        if let Some(fault) = &scope.fault {
+            return Err(fault.clone());
+        }
         Ok(Parser {
             scope,
             text,
@@ -312,13 +315,7 @@ impl<'a> Parser<'a> {
     }
 
     fn name(&mut self, name: &str, position: usize) -> Result<Value, FormError> {
-        let measure = match name {
-            "dx" => Some(DomainKind::Cells),
-            "ds" => Some(DomainKind::BoundarySides),
-            "dS" => Some(DomainKind::InteriorSides),
-            _ => None,
-        };
-        if let (Some(kind), Some(geometry)) = (measure, &self.scope.geometry) {
+        if let (Some(kind), Some(geometry)) = (measure(name), &self.scope.geometry) {
             let measure = Measure::new(kind, geometry.clone());
             return Ok(Value::Measure(self.measure(measure)?));
         }

@@ -50,10 +50,9 @@ pub(super) fn tokenize(text: &str) -> Result<Vec<(Token, usize)>, FormError> {
             at = end;
             continue;
         }
-        if c.is_alphabetic() || c == '_' {
+        if begins_name(c) {
             let rest = &text[at..];
-            let len = rest.find(|c: char| !(c.is_alphanumeric() || c == '_'));
-            let end = at + len.unwrap_or(rest.len());
+            let end = at + rest.find(|c| !continues_name(c)).unwrap_or(rest.len());
             tokens.push((Token::Name(text[at..end].to_owned()), at));
             at = end;
             continue;
@@ -78,6 +77,19 @@ pub(super) fn tokenize(text: &str) -> Result<Vec<(Token, usize)>, FormError> {
     }
     tokens.push((Token::End, text.len()));
     Ok(tokens)
+}
+
+fn begins_name(c: char) -> bool {
+    c.is_alphabetic() || c == '_'
+}
+
+fn continues_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Whether a text is one name.
+pub(super) fn is_name(text: &str) -> bool {
+    text.starts_with(begins_name) && text.chars().all(continues_name)
 }
 
 /// An error that shows the line of `text` around `position`.
