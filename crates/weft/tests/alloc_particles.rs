@@ -90,6 +90,37 @@ fn listed() -> usize {
     counting::calls() - before
 }
 
+/// Allocations of a hundred assemblies with functions of particles after the first.
+fn functions() -> usize {
+    let n = 500;
+    let grid = Grid3::unit([4; 3]).unwrap();
+    let particles = ParticleQuadrature::new(&grid);
+    let x: Vec<[f64; 3]> = (0..n).map(|k| position(k, 0)).collect();
+    particles.rebuild(&Cloud::new(&x, &vec![1.0; n])).unwrap();
+    let stress = Space::particles(&particles).unwrap().symmetric(3).unwrap();
+    let velocity = Space::lagrange(&grid, 1).unwrap().vector(3).unwrap();
+    let on = Measure::cells(&grid).on_particles(&particles);
+    let f = Field::zeros(&stress);
+    let (tau, u) = (Expr::test(&stress), Expr::trial(&velocity));
+    let v = Expr::test(&velocity);
+    let mut matrices = MatrixPlan::new(&tau.inner(&grad(&u)).over(&on)).unwrap();
+    let mut vectors = VectorPlan::new(&f.expr().inner(&grad(&v)).over(&on)).unwrap();
+    let mut values = PointPlan::on_particles(&f.expr(), &particles).unwrap();
+    let mut matrix = matrices.matrix();
+    let mut vector = vec![0.0; velocity.dof_count()];
+    let mut out = vec![0.0; 9 * n];
+    let mut run = |round: usize| {
+        f.values_mut().fill(round as f64);
+        matrices.assemble(&mut matrix).unwrap();
+        vectors.assemble(&mut vector).unwrap();
+        values.evaluate(&mut out).unwrap();
+    };
+    run(0);
+    let before = counting::calls();
+    (0..100).for_each(&mut run);
+    counting::calls() - before
+}
+
 // One test: threads of a pool that ends may allocate while another test counts.
 #[test]
 fn stepping_allocates_nothing() {
@@ -111,6 +142,7 @@ fn stepping_allocates_nothing() {
             assert_eq!(steady(&grid, half), 0, "extended, {threads} threads");
             assert_eq!(steady(&voxels, half), 0, "extended, {threads} threads");
             assert_eq!(listed(), 0, "listed, {threads} threads");
+            assert_eq!(functions(), 0, "functions, {threads} threads");
         });
     }
 }

@@ -46,10 +46,10 @@ impl Space {
     ///
     /// let grid = Grid2::unit([2, 2])?;
     /// let sand = ParticleQuadrature::new(&grid);
-    /// sand.rebuild(&Cloud::new(&[[0.1, 0.2, 0.0], [0.3, 0.4, 0.0]], &[2.0, 3.0]))?;
+    /// sand.rebuild(&Cloud::new(&[[0.125, 0.25, 0.0], [0.25, 0.375, 0.0]], &[2.0, 3.0]))?;
     /// let space = Space::particles(&sand)?;
     /// let height = interpolate(&Expr::position(&grid).at(1), &space)?;
-    /// assert_eq!(&*height.values(), &[0.2, 0.4]);
+    /// assert_eq!(&*height.values(), &[0.25, 0.375]);
     /// let volumes = vector(&Expr::test(&space).over(&Measure::cells(&grid).on_particles(&sand)))?;
     /// assert_eq!(volumes, [2.0, 3.0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | 2.3, 2.5, 13.2 quadrature | [`quadrature`] |
 //! | 3.5, 3.6, 3.9, 13.3 nodes and functions | [`functions`] |
+//! | 3.7, 13.2 point bases | [`points`] |
 //! | 4, 13.4 fields and spaces | [`fields`] |
 //! | 6.2, 6.3, 6.5, 13.5 integration | [`integration`] |
 //! | 6.4 and parts of 4, 13.2, 13.4, 13.5: interpolation, other meshes, nodes | [`interpolation`] |
@@ -16,7 +17,7 @@
 //! | item | why |
 //! |---|---|
 //! | 2.5, derivatives of an integral by the volumes of particles | the integrand at the particles: `laws_particles/gradients.rs` |
-//! | 3.7, 13.2 point bases | not in this library; the particle basis of material points is in `weft-mpm` |
+//! | 3.7 kernels in distances of the physical space | kernels are functions of the distance in the reference cell |
 //! | 13.2 test dof index in nodal assembly | an integrand does not know which functions it is multiplied with |
 //! | 13.4 periodic lookup through cells | no lookup in integrands; the value of the integral is tested |
 //! | 13.5 zeroing a tape, derivatives by vertices and by points of a rule | derivatives are forms (`Form::deriv`), by fields and by positions of particles |
@@ -29,6 +30,7 @@ mod fields;
 mod functions;
 mod integration;
 mod interpolation;
+mod points;
 mod quadrature;
 
 #[path = "../common/mod.rs"]
