@@ -313,9 +313,24 @@ impl Expr {
     /// The divergence (`Piola::Contravariant`) or curl (`Covariant`) of what is made of functions
     /// that have one by themselves: taken apart down to these, so that no full gradient is needed.
     fn natural(&self, piola: Piola) -> Option<Expr> {
-        let of = |e: &Expr| match piola {
-            Piola::Contravariant => e.div(),
-            Piola::Covariant => e.curl(),
+        self.natural_of(piola, &mut HashMap::new())
+    }
+
+    /// `done` holds the results of parts, which may be shared.
+    fn natural_of(&self, piola: Piola, done: &mut HashMap<usize, Expr>) -> Option<Expr> {
+        if let Some(known) = done.get(&address(self)) {
+            return Some(known.clone());
+        }
+        let natural = self.natural_rule(piola, done)?;
+        done.insert(address(self), natural.clone());
+        Some(natural)
+    }
+
+    fn natural_rule(&self, piola: Piola, done: &mut HashMap<usize, Expr>) -> Option<Expr> {
+        let mut of = |e: &Expr| match (e.natural_of(piola, done), piola) {
+            (Some(natural), _) => natural,
+            (None, Piola::Contravariant) => e.div(),
+            (None, Piola::Covariant) => e.curl(),
         };
         if self.piola() == Some(piola) {
             let shape = match (piola, self.shape().len()) {
@@ -339,9 +354,8 @@ impl Expr {
             Op::Restrict(super::SideOf::Outside, a) => of(a).outside(),
             Op::Scale(f, a) => {
                 let whole = f * of(a);
-                // A number or parameter does not vary.
                 if space_dim(f, &mut HashMap::new()).is_none() {
-                    return Some(whole);
+                    return Some(f.if_fixed(whole));
                 }
                 let slope = f.grad();
                 whole
@@ -352,6 +366,16 @@ impl Expr {
             }
             _ => return None,
         })
+    }
+
+    /// `value` if this, which names no axes of space, does not vary in it: a number or a
+    /// parameter. Numbers at points may vary and have no derivatives: an error.
+    fn if_fixed(&self, value: Expr) -> Expr {
+        let slope = self.along(0);
+        match slope.error() {
+            Some(_) => slope,
+            None => value,
+        }
     }
 
     /// Derivative of component `c` of an argument or field along axis `d`.
@@ -494,9 +518,8 @@ impl Expr {
         }
         let dim = space_dim(self, &mut HashMap::new());
         match self.shape() {
-            // Nothing in it varies.
-            Shape::Vector(_) if dim.is_none() => Expr::zero(Shape::Scalar),
-            Shape::Matrix(_, c) if dim.is_none() => Expr::zero(Shape::Vector(c)),
+            Shape::Vector(_) if dim.is_none() => self.if_fixed(Expr::zero(Shape::Scalar)),
+            Shape::Matrix(_, c) if dim.is_none() => self.if_fixed(Expr::zero(Shape::Vector(c))),
             Shape::Vector(n) if dim == Some(n) => self.grad().trace(),
             Shape::Matrix(r, c) if dim == Some(r) => {
                 let columns: Vec<Expr> = (0..r).map(|d| self.along(d)).collect();
@@ -531,15 +554,15 @@ impl Expr {
         }
         let dim = space_dim(self, &mut HashMap::new());
         match self.shape() {
-            // Nothing in it varies.
-            Shape::Scalar | Shape::Vector(3) if dim.is_none() => {
-                return Expr::zero(if self.shape().is_scalar() {
-                    Shape::Vector(2)
-                } else {
-                    self.shape()
-                });
+            Shape::Scalar if dim.is_none() => {
+                return self.if_fixed(Expr::zero(Shape::Vector(2)));
             }
-            Shape::Vector(2) if dim.is_none() => return Expr::zero(Shape::Scalar),
+            Shape::Vector(3) if dim.is_none() => {
+                return self.if_fixed(Expr::zero(self.shape()));
+            }
+            Shape::Vector(2) if dim.is_none() => {
+                return self.if_fixed(Expr::zero(Shape::Scalar));
+            }
             _ => {}
         }
         let g = self.grad();

@@ -70,7 +70,7 @@ impl Quantity {
 }
 
 /// The cells of a geometry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Cells {
     pub kind: CellKind,
     pub space_dim: usize,

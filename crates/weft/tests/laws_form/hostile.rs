@@ -121,6 +121,19 @@ fn long_sums_and_products_are_values_or_errors() {
     harmless(&scope, &format!("[{}1]", "1, ".repeat(100_000)));
 }
 
+/// Parts that occur twice in every step are worked on once.
+#[test]
+fn issue_006_shared_parts_are_taken_apart_once() {
+    let mesh = unit_mesh(CellKind::Triangle, [1; 3]);
+    for space in [Space::raviart_thomas(&mesh, 1), Space::nedelec(&mesh, 1)] {
+        let mut e = Expr::trial(&space.unwrap());
+        for _ in 0..200 {
+            e = &e + &(0.5 * &e);
+        }
+        assert!(e.div().check().is_ok() || e.curl().check().is_ok());
+    }
+}
+
 /// The deepest graph allowed passes through everything that walks it, on the small stack of a
 /// test's thread.
 #[test]

@@ -487,3 +487,15 @@ fn measures_take_families_of_rules() {
         .to_string();
     assert!(message.contains("Gauss"), "{message}");
 }
+
+/// Quantities of cells of different kinds are different, whichever comes first.
+#[test]
+fn issue_006_quantities_of_two_kinds_of_cells_are_not_mixed_up() {
+    let here = unit_mesh(CellKind::Quad, [2, 2, 1]);
+    let there = unit_mesh(CellKind::Triangle, [2, 2, 1]);
+    let (own, other) = (Expr::measure(&here), Expr::measure(&there));
+    for e in [&own + &other, &other + &own] {
+        let error = integrate(&e.dx(&here)).unwrap_err().to_string();
+        assert!(error.contains("that of a triangle"), "{error}");
+    }
+}

@@ -205,3 +205,52 @@ fn numbers_for_other_points_are_refused() {
         (2, Shape::Matrix(2, 2))
     );
 }
+
+/// Nothing is known between the points, so no derivative of what holds such numbers is taken for zero.
+#[test]
+fn issue_006_numbers_at_points_have_no_derivatives() {
+    let mesh = unit_mesh(CellKind::Triangle, [2, 2, 1]);
+    let count = 3 * mesh.topology().cell_count();
+    let number = Expr::from(&PointData::zeros("k", Shape::Scalar, count));
+    let vector = Expr::from(&PointData::zeros("q", Shape::Vector(2), count));
+    let matrix = Expr::from(&PointData::zeros("s", Shape::Matrix(2, 2), count));
+    let solid = Expr::from(&PointData::zeros("w", Shape::Vector(3), count));
+    let x = Expr::position(&mesh);
+    let mut all = vec![
+        (&number * &x).grad(),
+        (&number * &x).div(),
+        (&vector + &x).div(),
+        (&vector + &x).curl(),
+        vector.div(),
+        vector.curl(),
+        matrix.div(),
+        solid.curl(),
+        number.curl(),
+    ];
+    for space in [
+        Space::raviart_thomas(&mesh, 1).unwrap(),
+        Space::nedelec(&mesh, 1).unwrap(),
+    ] {
+        let w = Field::zeros(&space).expr();
+        for w in [w, Expr::trial(&space)] {
+            all.extend([(&number * &w).div(), (&number * &w).curl()]);
+            all.extend([(&vector.at(0) * &w).div(), (&vector.at(0) * &w).curl()]);
+        }
+    }
+    let taken: Vec<String> = all
+        .iter()
+        .enumerate()
+        .filter(|(_, e)| match e.check() {
+            Err(error) => !error
+                .to_string()
+                .contains("a derivative of numbers at points"),
+            Ok(()) => true,
+        })
+        .map(|(k, e)| format!("{k}: {e}"))
+        .collect();
+    assert!(taken.is_empty(), "{taken:#?}");
+    // Numbers of cells do not vary in a cell.
+    let constant = Expr::cell_data("c", vec![1.0; mesh.topology().cell_count()]);
+    let w = Expr::trial(&Space::raviart_thomas(&mesh, 1).unwrap());
+    (&constant * &w).div().check().unwrap();
+}

@@ -141,12 +141,33 @@ fn spec_3_5_and_13_3_nodes_on_a_side_are_those_of_the_side() {
             let side =
                 Element::new_lagrange(kind.side_kind(), degree, NodeFamily::Lobatto).unwrap();
             for s in 0..kind.side_count() {
-                assert_eq!(
-                    cell.closure_nodes(s).len(),
-                    side.node_count(),
-                    "{}",
-                    cell.name()
-                );
+                // The nodes of the side's own element, put on the side, are those of the cell.
+                let nodes = cell.closure_nodes(s);
+                assert_eq!(nodes.len(), side.node_count(), "{}", cell.name());
+                let map = Element::new_lagrange(kind.side_kind(), 1, NodeFamily::Lobatto).unwrap();
+                let corner = |node: &[f64; 3]| {
+                    let vertices = kind.side_kind().vertices();
+                    let v = vertices.iter().position(|x| x == node).unwrap();
+                    kind.vertices()[kind.side_vertices(s)[v] as usize]
+                };
+                let corners: Vec<[f64; 3]> = map.nodes().iter().map(corner).collect();
+                for &at in side.nodes() {
+                    let table = map.tabulate(&[at]);
+                    let place: [f64; 3] = std::array::from_fn(|d| {
+                        let parts = table.values.iter().zip(&corners);
+                        parts.map(|(n, x)| n * x[d]).sum()
+                    });
+                    let same = |i: u16| {
+                        let x = cell.nodes()[i as usize];
+                        (0..3).all(|d| (x[d] - place[d]).abs() < 1e-12)
+                    };
+                    assert_eq!(
+                        nodes.iter().filter(|i| same(**i)).count(),
+                        1,
+                        "{}",
+                        cell.name()
+                    );
+                }
             }
             let (sum, centre) = weigh(&side);
             assert!((sum - 1.0).abs() < 1e-10);

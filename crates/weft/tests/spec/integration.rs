@@ -2,8 +2,8 @@
 
 use crate::common::{Random, assert_close, unit_mesh};
 use crate::{integral, share};
-use weft::assemble::{MatrixPlan, PointPlan, integrate, interpolate, matrix, vector};
-use weft::element::CellKind;
+use weft::assemble::{MatrixPlan, PointPlan, evaluate_at, integrate, interpolate, matrix, vector};
+use weft::element::{CellKind, Quadrature};
 use weft::field::Field;
 use weft::form::{Expr, Measure, Param};
 use weft::geometry::{Geometry, Grid2, Grid3, shapes};
@@ -217,12 +217,17 @@ fn spec_6_1_integrals_are_weights_times_measures() {
         let mesh = unit_mesh(kind, [2, 1, 1]);
         let x = Expr::position(&mesh).at(0);
         let value = integrate(&(&x * &x).dx(&mesh)).unwrap();
-        let by_hand = Expr::quadrature_weight(&mesh) * Expr::measure(&mesh);
-        let terms = integral(
-            &(&x * &x * &by_hand / &by_hand),
-            &Measure::cells(&mesh).degree(6),
-        );
-        assert!((value - terms).abs() < 1e-14, "{kind:?}");
+        let rule = Quadrature::new(kind, 6).unwrap();
+        let at = |e: &Expr| evaluate_at(e, &share(&mesh), rule.points()).unwrap();
+        let terms = at(&(&x * &x)).into_iter().zip(at(&Expr::measure(&mesh)));
+        let weights = rule.weights().iter().cycle();
+        let sum: f64 = terms.zip(weights).map(|((f, m), w)| f * m * w).sum();
+        assert!((value - sum).abs() < 1e-14, "{kind:?}");
         assert!((value - 1.0 / 3.0).abs() < 1e-14, "{kind:?}");
+        // One over the weight and the measure: the number of points.
+        let each = Expr::quadrature_weight(&mesh) * Expr::measure(&mesh);
+        let count = integral(&(1.0 / each), &Measure::cells(&mesh).degree(6));
+        let points = rule.points().len() * mesh.topology().cell_count();
+        assert!((count - points as f64).abs() < 1e-9, "{kind:?}: {count}");
     }
 }

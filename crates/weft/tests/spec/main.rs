@@ -11,6 +11,10 @@
 //! | 6.2, 6.3, 6.5, 13.5 integration | [`integration`] |
 //! | 6.4 and parts of 4, 13.2, 13.4, 13.5: interpolation, other meshes, nodes | [`interpolation`] |
 //! | 8.2, 13.6 linear algebra | [`algebra`] |
+//! | 1, 13.1 geometry; 7 domains | `laws_geometry`, `laws_locate`, `laws_voxel`, `laws_adaptive`, `laws_partition`, `laws_assemble/subsets.rs` |
+//! | 9 adaptivity | `laws_adaptive`, `hanging` |
+//! | 11, 13.8 environments | `laws_partition`, `laws_voxel` |
+//! | 13.7 precision | `laws_precision` |
 //!
 //! Items that have no test here:
 //!

@@ -224,7 +224,7 @@ enum InputKey {
     CellSize(SideOf),
     CellData(SideOf, usize),
     SideData(usize),
-    Quantity(Quantity, SideOf, usize),
+    Quantity(Quantity, Cells, SideOf, usize),
     ParticleData(usize, usize),
     Field(usize, SideOf, usize, usize),
 }

@@ -128,7 +128,7 @@ impl Lowering {
                 let side = if q.is_sided() { side } else { SideOf::Inside };
                 (0..n)
                     .map(|k| {
-                        let key = InputKey::Quantity(*q, side, k);
+                        let key = InputKey::Quantity(*q, *cells, side, k);
                         one(self.input(key, Input::Quantity(*q, *cells, side, k)))
                     })
                     .collect()
