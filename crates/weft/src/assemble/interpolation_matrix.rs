@@ -4,6 +4,7 @@ use super::error::{AssembleError, check_made};
 use super::functions::Functions;
 use super::integral::Rule;
 use super::interpolation::{Reduction, Source, check_target, sources, value_of};
+use super::moment_matrix::moment_matrix;
 use super::nodes::{NodePlaces, Place};
 use super::samples::{Samples, domain};
 use super::values::check_shape;
@@ -416,15 +417,40 @@ pub(super) fn free_points(
     Ok(particles)
 }
 
-/// The matrix that takes functions of `coarse` to `fine`, by their values at its nodes: exact if the
-/// spaces are nested, on one geometry or on one whose cells lie within those of the other. Its
-/// [transpose](BlockMatrix::transpose) restricts residuals, and with both A_H = Pᵀ A P.
+/// The matrix that takes functions of `coarse` to `fine`, by their values at its nodes, or their moments
+/// if it is a space of H(curl) or H(div): exact if the spaces are nested, on one geometry or on one whose
+/// cells lie within those of the other. Its [transpose](BlockMatrix::transpose) restricts residuals, and with both A_H = Pᵀ A P.
 ///
 /// # Errors
 /// [`AssembleError::Outside`] if a node of `fine` lies outside the geometry of `coarse`; for other
-/// shapes of value, and spaces as `fine` whose degrees of freedom are not values at nodes: splines of
-/// degree 2 and more, radial functions, H(curl) and H(div) spaces.
+/// shapes of value, and splines of degree 2 and more and radial functions as `fine`, whose degrees of
+/// freedom are no values.
 pub fn prolongation(coarse: &Space, fine: &Space) -> Result<BlockMatrix, AssembleError> {
+    let u = Expr::trial(coarse);
+    let here = coarse.geometry().id() == fine.geometry().id();
+    let locator = (!here).then(|| Locator::new(&**coarse.geometry()));
+    let cells = Measure::new(DomainKind::Cells, fine.geometry().clone());
+    if let Some(basis) = fine.vector_basis() {
+        check_shape(&u, fine)?;
+        let points = basis.element().moment_points();
+        let weights = vec![1.0; points.len()];
+        let samples = Samples::new(&u, &cells, Rule::Given(&points, &weights))?;
+        let rows = NodePlaces::points(samples.elements.len(), points.len());
+        let parts = (0..fine.shape().len()).map(|c| vec![(c, 1.0)]).collect();
+        let first = Reduction::First;
+        let values = InterpolationMatrix::build(
+            samples,
+            rows,
+            parts,
+            coarse.clone(),
+            first,
+            locator.as_ref(),
+        )?;
+        values.check_inside()?;
+        let moments = moment_matrix(fine, basis)?;
+        let product = moments.times(&values.assembled()?);
+        return product.map_err(|e| domain(e.to_string()));
+    }
     if !fine.element().is_nodal() {
         return Err(domain(format!(
             "the degrees of freedom of a {} are not values at its nodes, so these make no prolongation; \
@@ -432,12 +458,9 @@ pub fn prolongation(coarse: &Space, fine: &Space) -> Result<BlockMatrix, Assembl
             fine.element().name()
         )));
     }
-    let cells = Measure::new(DomainKind::Cells, fine.geometry().clone());
-    let u = Expr::trial(coarse);
-    if coarse.geometry().id() == fine.geometry().id() {
+    let Some(locator) = locator else {
         return InterpolationMatrix::new(&u, fine, &cells, Reduction::First)?.assembled();
-    }
-    let locator = Locator::new(&**coarse.geometry());
+    };
     let plan = InterpolationMatrix::across(&u, fine, &cells, Reduction::First, &locator)?;
     plan.check_inside()?;
     plan.assembled()

@@ -18,6 +18,7 @@ mod interpolation_matrix;
 mod kernel;
 mod lanes;
 mod local;
+mod moment_matrix;
 mod mortar;
 mod nodal;
 mod nodes;

@@ -2,12 +2,13 @@
 
 use crate::common::*;
 use crate::random_field;
+use std::sync::Arc;
 use weft::adapt::Transfer;
-use weft::assemble::{AssembleError, evaluate_at, matrix, prolongation};
-use weft::element::CellKind;
-use weft::field::Field;
-use weft::form::{Expr, Scope};
-use weft::geometry::{AdaptiveVoxelGrid, Geometry, Grid2, Grid3, Mark, Mesh, VoxelMap};
+use weft::assemble::{AssembleError, evaluate_at, evaluate_at_positions, matrix, prolongation};
+use weft::element::{CellKind, VectorFamily};
+use weft::field::{CrossField, Field};
+use weft::form::{Expr, Scope, Shape};
+use weft::geometry::{AdaptiveVoxelGrid, Geometry, Grid2, Grid3, Mark, Mesh, VoxelMap, frame_at};
 use weft::space::{Space, ValueKind};
 
 fn carried(coarse: &Field, fine: &Space) -> Field {
@@ -153,6 +154,79 @@ fn what_is_not_nested_is_said() {
     assert!(prolongation(&coarse.vector(2).unwrap(), &fine).is_err());
     let cube = Space::lagrange(&Grid3::unit([1, 1, 1]).unwrap(), 1).unwrap();
     assert!(prolongation(&cube, &fine).is_err());
+}
+
+/// Functions of H(curl) and H(div) spaces stay what they are in higher degrees, on refined meshes and in
+/// larger families; those of continuous vector spaces do in spaces that hold them.
+#[test]
+fn spaces_of_moments() {
+    let mut random = Random(63);
+    for Case { name, mesh } in straight_cases().into_iter().chain(curved_cases()) {
+        let dim = mesh.space_dim();
+        if dim == 1 {
+            continue;
+        }
+        let points: Vec<[f64; 3]> = (0..4).map(|_| random.point(mesh.cell_kind())).collect();
+        let straight = mesh.map().degree == 1;
+        let affine = straight && matches!(mesh.cell_kind(), CellKind::Triangle | CellKind::Tet);
+        let finer = mesh.refined().ok().filter(|_| affine);
+        let families = [
+            VectorFamily::Nedelec,
+            VectorFamily::NedelecSecond,
+            VectorFamily::RaviartThomas,
+            VectorFamily::BrezziDouglasMarini,
+        ];
+        for family in families {
+            let on = |mesh: &Mesh, p| Space::of_vectors(Arc::new(mesh.clone()), family, p);
+            let Ok(one) = on(&mesh, 1) else {
+                continue;
+            };
+            let field = random_field(&one, &mut random);
+            for p in [1, 2] {
+                let found = carried(&field, &on(&mesh, p).unwrap());
+                let of = |f: &Field| evaluate_at(&f.expr(), &shared(&mesh), &points).unwrap();
+                assert_close(&of(&found), &of(&field), 1e-10, name);
+                if p == 1 {
+                    assert_close(&found.values(), &field.values(), 1e-11, name);
+                }
+            }
+            let Some(finer) = &finer else { continue };
+            let found = carried(&field, &on(finer, 1).unwrap());
+            let inside: Vec<[f64; 3]> = (0..20)
+                .map(|_| {
+                    let cell = random.below(mesh.topology().cell_count());
+                    frame_at(&mesh, cell, random.point(mesh.cell_kind())).position
+                })
+                .collect();
+            let at = |f: &Field| {
+                let cross = CrossField::new(f).unwrap();
+                let x = Expr::position(&mesh);
+                evaluate_at_positions(
+                    &cross.at(&x, Expr::zero(Shape::Vector(dim))),
+                    &shared(&mesh),
+                    &inside,
+                    0.0,
+                )
+                .unwrap()
+            };
+            assert_close(&at(&found), &at(&field), 1e-9, name);
+        }
+        if affine {
+            // Linear vectors are in the second family of degree 1, and not in the first.
+            let linear = random_field(
+                &Space::lagrange(&mesh, 1).unwrap().vector(dim).unwrap(),
+                &mut random,
+            );
+            for space in [Space::nedelec_second(&mesh, 1), Space::bdm(&mesh, 1)] {
+                let found = carried(&linear, &space.unwrap());
+                let of = |f: &Field| evaluate_at(&f.expr(), &shared(&mesh), &points).unwrap();
+                assert_close(&of(&found), &of(&linear), 1e-11, name);
+            }
+        }
+        let scalar = Space::lagrange(&mesh, 1).unwrap();
+        let error = prolongation(&scalar, &Space::nedelec(&mesh, 1).unwrap()).map(|_| ());
+        assert!(error.unwrap_err().to_string().contains("scalar"));
+    }
 }
 
 /// On adaptive grids it is what their own transfer does, hanging nodes and all.
