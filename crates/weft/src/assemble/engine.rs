@@ -3,16 +3,16 @@
 use super::domain::Block;
 use super::frame::{jacobians, side_frames};
 use super::integral::{FieldUse, IntegralPlan};
-use super::kernel::Bend;
 use super::lanes::{LANES, Lane, load, splat};
 use super::local::{contract, scatter};
 use super::quantity;
 use super::scatter::Shared;
+use super::second::field_seconds;
 use super::tables::{Basis, ParticleTile, RuleTile, Run, Table, Tile, for_table, tabulate};
 use super::tape;
 use super::vector::{gather_orientations, orient, orient_local, second_derivatives, vector_field};
 use crate::form::lower::Input;
-use crate::form::lower::scalar_slot::{COUNT, PAIRS, SECOND};
+use crate::form::lower::scalar_slot::SECOND;
 use crate::memory::Pool;
 use crate::particle::ParticleSamples;
 use fearless_simd::{Level, Simd, dispatch, prelude::*};
@@ -415,26 +415,18 @@ fn fill_fields<S: Simd>(
             continue;
         }
         let second = &scratch.second[plan.seconds(snapshot, count, part.side)];
-        macro_rules! run {
-            ($d:literal) => {
-                for_table!(table, t => field_seconds::<S, _, $d>(
-                    simd,
-                    part,
-                    t,
-                    count,
-                    snapshot.stride,
-                    inverse,
-                    second,
-                    scratch.dofs,
-                    scratch.registers,
-                ))
-            };
-        }
-        match gd {
-            3 => run!(3),
-            2 => run!(2),
-            _ => run!(1),
-        }
+        for_table!(table, t => field_seconds(
+            simd,
+            gd,
+            part,
+            t,
+            count,
+            snapshot.stride,
+            inverse,
+            second,
+            scratch.dofs,
+            scratch.registers,
+        ));
     }
 }
 
@@ -503,45 +495,6 @@ fn field_values<S: Simd, T: Table>(
                 sum = load(simd, &inv[k * gd + d]).mul_add(reference[k], sum);
             }
             registers[register as usize * count + q] = sum.into();
-        }
-    }
-}
-
-/// Second derivatives of one component of a field with the degrees of freedom `dofs`.
-#[inline(always)]
-fn field_seconds<S: Simd, T: Table, const D: usize>(
-    simd: S,
-    part: &FieldUse,
-    table: T,
-    count: usize,
-    stride: usize,
-    inverse: &[Lane],
-    second: &[Lane],
-    dofs: &[Lane],
-    registers: &mut [Lane],
-) {
-    for q in 0..count {
-        let mut gradient = [splat(simd, 0.0); D];
-        let mut hessian = [splat(simd, 0.0); PAIRS.len()];
-        for i in 0..table.nodes() {
-            let at = q * table.nodes() + i;
-            let u = load(simd, &dofs[i]);
-            for k in 0..D {
-                gradient[k] = u.mul_add(table.gradient(simd, at, k), gradient[k]);
-            }
-            for (pair, sum) in hessian.iter_mut().enumerate() {
-                if PAIRS[pair][1] < D {
-                    *sum = u.mul_add(table.second(simd, at, pair), *sum);
-                }
-            }
-        }
-        let bend = Bend::<S, D>::new(simd, &inverse[q * stride * D * D..], second, q);
-        for slot in SECOND..COUNT {
-            if let Some(register) = part.registers[slot] {
-                let out = &mut registers[register as usize * count + q];
-                let slot = &[slot as u8];
-                bend.apply(simd, &gradient, &hessian, slot, std::slice::from_mut(out));
-            }
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Contraction of coefficients with basis functions: the inner loops of assembly.
 
 use super::lanes::{Lane, load, splat};
+use super::second::second_slots;
 use super::tables::Table;
-use crate::form::lower::scalar_slot::{PAIRS, SECOND};
-use fearless_simd::{Simd, f64x8, prelude::*};
+use crate::form::lower::scalar_slot::SECOND;
+use fearless_simd::{Simd, prelude::*};
 
 /// Physical basis slots `out[(i * points + q) * axes + a]` of all basis functions, as in
 /// [`scalar_slot`](crate::form::lower::scalar_slot), in ascending order.
@@ -22,30 +23,34 @@ pub(crate) fn basis_slots<S: Simd, T: Table>(
 ) {
     let all = axes.len() == gd && axes[0] == 1 && usize::from(axes[gd - 1]) == gd;
     let first = axes.iter().filter(|&&a| usize::from(a) < SECOND).count();
+    if first < axes.len() {
+        second_slots(
+            simd, gd, axes, first, table, points, stride, inverse, second, out,
+        );
+    }
     for q in 0..points {
         let inv = &inverse[q * stride * td * gd..(q * stride + 1) * td * gd];
-        if first < axes.len() {
-            macro_rules! run {
-                ($d:literal) => {{
-                    let bend = Bend::<S, $d>::new(simd, inv, second, q);
-                    second_slots(simd, &bend, axes, first, table, points, q, out)
-                }};
-            }
-            match gd {
-                3 => run!(3),
-                2 => run!(2),
-                _ => run!(1),
-            }
-        }
         if all {
             match (gd, td) {
                 (3, 3) => gradients_at::<S, T, 3, 3>(simd, inv, table, points, q, out),
                 (2, 2) => gradients_at::<S, T, 2, 2>(simd, inv, table, points, q, out),
                 (3, 2) => gradients_at::<S, T, 3, 2>(simd, inv, table, points, q, out),
-                _ => some_slots(simd, gd, td, axes, table, inv, points, q, out),
+                _ => some_slots(simd, gd, td, axes, gd, table, inv, points, q, out),
             }
         } else {
-            some_slots(simd, gd, td, axes, table, inv, points, q, out);
+            let width = axes.len();
+            some_slots(
+                simd,
+                gd,
+                td,
+                &axes[..first],
+                width,
+                table,
+                inv,
+                points,
+                q,
+                out,
+            );
         }
     }
 }
@@ -81,12 +86,14 @@ fn gradients_at<S: Simd, T: Table, const GD: usize, const TD: usize>(
     }
 }
 
+/// Values and first derivatives, the first `axes` of `width` slots.
 #[inline(always)]
 fn some_slots<S: Simd, T: Table>(
     simd: S,
     gd: usize,
     td: usize,
     axes: &[u8],
+    width: usize,
     table: T,
     inv: &[Lane],
     points: usize,
@@ -95,11 +102,8 @@ fn some_slots<S: Simd, T: Table>(
 ) {
     for i in 0..table.nodes() {
         let at = q * table.nodes() + i;
-        let out = &mut out[(i * points + q) * axes.len()..(i * points + q + 1) * axes.len()];
+        let out = &mut out[(i * points + q) * width..(i * points + q + 1) * width];
         for (slot, &axis) in out.iter_mut().zip(axes) {
-            if usize::from(axis) >= SECOND {
-                break;
-            }
             let sum = match axis {
                 0 => table.value(simd, at),
                 d => {
@@ -113,112 +117,6 @@ fn some_slots<S: Simd, T: Table>(
             };
             *slot = sum.into();
         }
-    }
-}
-
-/// What takes second derivatives from the reference cell to space at a point of a cell that is not
-/// embedded: with u = û ∘ ξ, ∇∇u = J⁻ᵀ (∇∇û - Σ_c ∂u/∂x_c ∇∇x_c) J⁻¹.
-pub(crate) struct Bend<'a, S: Simd, const D: usize> {
-    inverse: [[f64x8<S>; D]; D],
-    /// Second derivatives of the map, as [`second_derivatives`](super::vector::second_derivatives)
-    /// writes them; none if the cell is straight.
-    map: &'a [Lane],
-}
-
-impl<'a, S: Simd, const D: usize> Bend<'a, S, D> {
-    /// At point `q`; `second` is empty if no cell is bent.
-    #[inline(always)]
-    pub fn new(simd: S, inv: &[Lane], second: &'a [Lane], q: usize) -> Bend<'a, S, D> {
-        let mut inverse = [[splat(simd, 0.0); D]; D];
-        for k in 0..D {
-            for d in 0..D {
-                inverse[k][d] = load(simd, &inv[k * D + d]);
-            }
-        }
-        let cube = D * D * D;
-        let map = match second.is_empty() {
-            true => second,
-            false => &second[q * cube..(q + 1) * cube],
-        };
-        Bend { inverse, map }
-    }
-
-    /// From reference gradient and second derivatives (of the pairs of the first `D` axes) to a slot.
-    #[inline(always)]
-    pub fn apply(
-        &self,
-        simd: S,
-        gradient: &[f64x8<S>; D],
-        second: &[f64x8<S>; PAIRS.len()],
-        slots: &[u8],
-        out: &mut [Lane],
-    ) {
-        let mut own = [[splat(simd, 0.0); D]; D];
-        for (pair, &[a, b]) in PAIRS.iter().enumerate() {
-            if b < D {
-                own[a][b] = second[pair];
-            }
-        }
-        if !self.map.is_empty() {
-            for c in 0..D {
-                let mut slope = splat(simd, 0.0);
-                for k in 0..D {
-                    slope = self.inverse[k][c].mul_add(gradient[k], slope);
-                }
-                for a in 0..D {
-                    for b in a..D {
-                        let bend = load(simd, &self.map[(c * D + a) * D + b]);
-                        own[a][b] -= slope * bend;
-                    }
-                }
-            }
-        }
-        for a in 0..D {
-            for b in 0..a {
-                own[a][b] = own[b][a];
-            }
-        }
-        for (out, &slot) in out.iter_mut().zip(slots) {
-            let [d, e] = PAIRS[usize::from(slot) - SECOND];
-            let mut sum = splat(simd, 0.0);
-            for a in 0..D {
-                let mut along = splat(simd, 0.0);
-                for b in 0..D {
-                    along = self.inverse[b][e].mul_add(own[a][b], along);
-                }
-                sum = self.inverse[a][d].mul_add(along, sum);
-            }
-            *out = sum.into();
-        }
-    }
-}
-
-/// The second derivatives among the slots, which begin at `first`.
-#[inline(always)]
-fn second_slots<S: Simd, T: Table, const D: usize>(
-    simd: S,
-    bend: &Bend<S, D>,
-    axes: &[u8],
-    first: usize,
-    table: T,
-    points: usize,
-    q: usize,
-    out: &mut [Lane],
-) {
-    for i in 0..table.nodes() {
-        let at = q * table.nodes() + i;
-        let mut gradient = [splat(simd, 0.0); D];
-        for k in 0..D {
-            gradient[k] = table.gradient(simd, at, k);
-        }
-        let mut second = [splat(simd, 0.0); PAIRS.len()];
-        for (pair, second) in second.iter_mut().enumerate() {
-            if PAIRS[pair][1] < D {
-                *second = table.second(simd, at, pair);
-            }
-        }
-        let out = &mut out[(i * points + q) * axes.len()..(i * points + q + 1) * axes.len()];
-        bend.apply(simd, &gradient, &second, &axes[first..], &mut out[first..]);
     }
 }
 

@@ -27,6 +27,7 @@ mod point_functions;
 mod quantity;
 mod samples;
 mod scatter;
+mod second;
 mod tables;
 mod tape;
 mod values;
