@@ -505,3 +505,27 @@ fn integrals_over_no_cells_vanish() {
             .all(|&w| w == 0.0)
     );
 }
+
+/// Functions at points that a rule leaves out would count for nothing.
+#[test]
+fn issue_006_a_rule_of_some_of_the_points_is_refused() {
+    let grid = Grid2::unit([1, 1]).unwrap();
+    let on = |points: usize, degree: Option<usize>| {
+        let space = Space::points(&grid, points).unwrap();
+        let measure = Measure::cells(&grid);
+        let measure = match degree {
+            Some(degree) => measure.degree(degree),
+            None => measure,
+        };
+        vector(&Expr::test(&space).over(&measure))
+    };
+    // The centre is a point of both rules.
+    assert!(on(5, None).is_ok());
+    let error = on(5, Some(1)).unwrap_err().to_string();
+    assert!(error.contains("1 of them"), "{error}");
+    let nine = Field::zeros(&Space::points(&grid, 5).unwrap());
+    let one = Field::zeros(&Space::points(&grid, 1).unwrap());
+    for e in [nine.expr() * one.expr(), one.expr() * nine.expr()] {
+        assert!(integrate(&e.dx(&grid)).is_err());
+    }
+}

@@ -397,6 +397,9 @@ impl IntegralPlan {
                 };
                 for space in spaces_of(&program) {
                     point_functions::check_points(space, &at, &text)?;
+                    if let Points::Quadrature = points {
+                        point_functions::check_whole(space, at.len(), &text)?;
+                    }
                 }
                 tables.push(side_tables(&program, &map_basis, &at, second, needs_second));
             }

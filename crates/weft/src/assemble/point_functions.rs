@@ -67,6 +67,21 @@ pub(super) fn check_points(
     }
 }
 
+/// An error if an integral with Dirac functions of `space` has some of their points only: the others
+/// would count for nothing.
+pub(super) fn check_whole(space: &Space, points: usize, text: &str) -> Result<(), AssembleError> {
+    let element = space.element();
+    let all = element.node_count();
+    match element.point_rule().is_some() && element.is_dirac() && points != all {
+        false => Ok(()),
+        true => Err(domain(format!(
+            "functions of an {} have values at these points only, and the rule for `{text}` has {points} of \
+             them: integrate over cells by the rule of the points, which is the one without a degree",
+            element.name()
+        ))),
+    }
+}
+
 /// An error if Dirac functions of `space` are taken elsewhere than in cells at chosen points:
 /// on sides, at particles or at points of another mesh.
 pub(super) fn check_anywhere(space: &Space, text: &str) -> Result<(), AssembleError> {
