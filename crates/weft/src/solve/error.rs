@@ -40,6 +40,16 @@ pub enum SolveError {
         /// The entry.
         value: f64,
     },
+    /// A diagonal entry that has to be positive isn't.
+    #[error(
+        "the diagonal of the matrix is {value} at entry {index}; multigrid needs positive ones"
+    )]
+    Diagonal {
+        /// Scalar row of the first such entry.
+        index: usize,
+        /// The entry; 0 where none is stored.
+        value: f64,
+    },
     /// An option is outside its range.
     #[error("option {name} is {value}; {accepted}")]
     Option {

@@ -2,6 +2,7 @@
 //!
 //! - [`Krylov`]: conjugate gradients, MINRES, BiCGSTAB and restarted GMRES over a [`LinearOperator`]
 //!   and a [`Preconditioner`];
+//! - [`Amg`]: algebraic multigrid as a preconditioner;
 //! - `DirectSolver` (feature `direct`): sparse Cholesky, LDLᵀ and LU;
 //! - [`BlockSystem`]: systems made of blocks, such as saddle points, with preconditioners from those of the
 //!   blocks;
@@ -20,6 +21,7 @@ mod direct;
 mod eigen;
 mod error;
 mod krylov;
+mod multigrid;
 mod operator;
 mod precondition;
 mod vector;
@@ -34,6 +36,7 @@ pub use direct::{DirectKind, DirectSolver};
 pub use eigen::SymmetricEigen;
 pub use error::SolveError;
 pub use krylov::{BreakdownKind, Convergence, Krylov, KrylovOptions, Method, StopReason};
+pub use multigrid::{Amg, AmgOptions, Smoother, rigid_body_modes};
 pub use operator::LinearOperator;
 pub use precondition::{BlockJacobi, Identity, Jacobi, Preconditioner};
 

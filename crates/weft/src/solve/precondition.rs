@@ -182,6 +182,13 @@ impl<T: Real> BlockJacobi<T> {
     }
 }
 
+impl<T: Real> BlockJacobi<T> {
+    /// The inverses one after the other, each row-major.
+    pub(super) fn into_inverses(self) -> Vec<T> {
+        self.inverses
+    }
+}
+
 impl<T: Real> Preconditioner<T> for BlockJacobi<T> {
     fn apply(&self, r: &[T], z: &mut [T]) {
         match self.block {
@@ -240,7 +247,7 @@ fn multiply_blocks<T: Real, const B: usize>(
     }
 }
 
-fn check_square<T: Real>(a: &BlockMatrix<T>) -> Result<(), SolveError> {
+pub(super) fn check_square<T: Real>(a: &BlockMatrix<T>) -> Result<(), SolveError> {
     let [r, c] = a.block();
     if r != c || a.rows() != a.cols() {
         return Err(SolveError::NotSquare {
