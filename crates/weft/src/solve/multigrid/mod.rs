@@ -59,7 +59,7 @@ pub struct AmgOptions {
 impl Default for AmgOptions {
     fn default() -> AmgOptions {
         AmgOptions {
-            strength: 0.25,
+            strength: 0.3,
             smoother: Smoother::Chebyshev {
                 degree: 2,
                 ratio: 8.0,
@@ -82,7 +82,7 @@ impl AmgOptions {
             return refuse("strength", self.strength, "it must be from 0 to 1");
         }
         if self.coarsest > DIRECT {
-            return refuse("coarsest", self.coarsest as f64, "it must be at most 2000");
+            return refuse("coarsest", self.coarsest as f64, "it must be at most 1000");
         }
         match self.smoother {
             Smoother::Chebyshev { degree: 0, .. } => refuse("degree", 0.0, "it must be at least 1"),
@@ -96,7 +96,7 @@ impl AmgOptions {
 }
 
 /// Most unknowns of a level that is solved directly, where coarsening ends early.
-const DIRECT: usize = 2000;
+const DIRECT: usize = 1000;
 /// Coarsening ends where it leaves more than this part of the nodes.
 const SLOW: f64 = 0.8;
 /// More levels than any matrix that fits the index type needs.
