@@ -4,7 +4,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use weft::solve::{
-    BlockJacobi, Constraints, Jacobi, Krylov, KrylovOptions, Method, Preconditioner,
+    Amg, AmgOptions, BlockJacobi, Constraints, Jacobi, Krylov, KrylovOptions, Method,
+    Preconditioner,
 };
 use weft::sparse::BlockMatrix;
 
@@ -69,11 +70,12 @@ fn repeated_solves_allocate_nothing() {
             let a = chain(n, b);
             let jacobi = Jacobi::new(&a).unwrap();
             let block = BlockJacobi::new(&a).unwrap();
+            let amg = Amg::new(&a, AmgOptions::default()).unwrap();
             let rhs = vec![1.0; n * b];
             let mut x = vec![0.0; n * b];
             for method in [Method::Cg, Method::Minres, Method::BiCgStab, Method::Gmres] {
                 let mut solver = Krylov::new(method, KrylovOptions::default()).unwrap();
-                for m in [&jacobi as &dyn Preconditioner, &block] {
+                for m in [&jacobi as &dyn Preconditioner, &block, &amg] {
                     solver.solve(&a, m, &rhs, &mut x).unwrap();
                     x.fill(0.0);
                     let count = allocations(|| {

@@ -2,7 +2,8 @@
 
 use super::ProblemError;
 use crate::solve::{
-    BlockJacobi, Identity, Jacobi, Krylov, KrylovOptions, Method, Preconditioner, SolveError,
+    Amg, AmgOptions, BlockJacobi, Identity, Jacobi, Krylov, KrylovOptions, Method, Preconditioner,
+    SolveError,
 };
 #[cfg(feature = "direct")]
 use crate::solve::{DirectKind, DirectSolver};
@@ -17,6 +18,9 @@ pub enum PreconditionerKind {
     Jacobi,
     /// Inverses of the diagonal blocks of the nodes.
     BlockJacobi,
+    /// Algebraic multigrid with constants as near-null vectors, for symmetric positive definite problems. Set up
+    /// anew for every matrix.
+    Amg,
 }
 
 /// How to solve linear systems.
@@ -70,6 +74,7 @@ enum Scaling {
     Identity,
     Jacobi(Jacobi),
     BlockJacobi(BlockJacobi),
+    Amg(Box<Amg>),
 }
 
 /// Factorisation or work vectors, kept between solves.
@@ -107,6 +112,10 @@ impl System {
                 Scaling::Identity => Ok(()),
                 Scaling::Jacobi(m) => m.update(matrix),
                 Scaling::BlockJacobi(m) => m.update(matrix),
+                Scaling::Amg(m) => {
+                    **m = Amg::new(matrix, AmgOptions::default())?;
+                    Ok(())
+                }
             },
             (
                 _,
@@ -121,6 +130,9 @@ impl System {
                     PreconditionerKind::Jacobi => Scaling::Jacobi(Jacobi::new(matrix)?),
                     PreconditionerKind::BlockJacobi => {
                         Scaling::BlockJacobi(BlockJacobi::new(matrix)?)
+                    }
+                    PreconditionerKind::Amg => {
+                        Scaling::Amg(Box::new(Amg::new(matrix, AmgOptions::default())?))
                     }
                 };
                 self.state = State::Krylov(Box::new((Krylov::new(method, options)?, scaling)));
@@ -154,6 +166,7 @@ impl System {
                     Scaling::Identity => &Identity,
                     Scaling::Jacobi(m) => m,
                     Scaling::BlockJacobi(m) => m,
+                    Scaling::Amg(m) => &**m,
                 };
                 let done = krylov.solve(matrix, m, b, x)?;
                 Ok(SolveReport {

@@ -106,23 +106,25 @@ fn strong_directions_are_found() {
                 });
                 iterations(&a, &amg(&a), 1e-8)
             };
-            check_growth(&format!("anisotropy {ratio}"), count(40), count(80), 14);
+            check_growth(&format!("anisotropy {ratio}"), count(80), count(160), 14);
         }
     }
 }
 
+/// Counts scatter with the way in which aggregates meet the jumps, so they are bounded alone.
 #[test]
 fn jumps_of_six_orders_do_no_harm() {
     for width in [1, 4, 7] {
-        let count = |n| {
+        for n in [40, 80, 160] {
             let jumps = |x: usize, y: usize| match (x / width + y / (width + 2)) % 2 {
                 0 => [1.0; 2],
                 _ => [1e6; 2],
             };
             let a = volumes(n, 1, false, jumps);
-            iterations(&a, &amg(&a), 1e-8)
-        };
-        check_growth(&format!("jumps, width {width}"), count(40), count(80), 20);
+            let count = iterations(&a, &amg(&a), 1e-8);
+            println!("jumps, width {width}, {n}: {count} iterations");
+            assert!(count <= 25, "width {width}, {n}: {count}");
+        }
     }
 }
 

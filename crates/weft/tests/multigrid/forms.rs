@@ -4,8 +4,11 @@ use crate::algebra::{check_growth, iterations};
 use crate::common::unit_mesh;
 use weft::assemble::MatrixPlan;
 use weft::element::CellKind;
-use weft::form::{Expr, div, grad, inner, sym};
-use weft::solve::{Amg, AmgOptions, Constraints, Preconditioner, rigid_body_modes};
+use weft::form::{Expr, Form, div, grad, inner, sym};
+use weft::problem::{Dirichlet, LinearProblem, PreconditionerKind, Solver};
+use weft::solve::{
+    Amg, AmgOptions, Constraints, KrylovOptions, Method, Preconditioner, rigid_body_modes,
+};
 use weft::space::Space;
 use weft::sparse::BlockMatrix;
 
@@ -175,5 +178,30 @@ fn prescribed_values_stay() {
     m.apply(&r, &mut z);
     for (i, z) in z.iter().enumerate() {
         assert_eq!(*z == 0.0, is_held(i), "unknown {i}: {z}");
+    }
+}
+
+#[test]
+fn problems_are_solved_with_it() {
+    // −Δu = 0 with u = x − 2 y on the boundary, and twice, since the set-up is made again.
+    let mesh = unit_mesh(CellKind::Triangle, [24; 3]);
+    let space = Space::lagrange(&mesh, 1).unwrap();
+    let (u, v) = (Expr::trial(&space), Expr::test(&space));
+    let x = Expr::position(&mesh);
+    let exact = x.at(0) - 2.0 * x.at(1);
+    let solver = Solver::Krylov {
+        method: Method::Cg,
+        preconditioner: PreconditionerKind::Amg,
+        options: KrylovOptions::default(),
+    };
+    let edge = Dirichlet::on_boundary(&space).value(exact).unwrap();
+    let form = inner(&grad(&u), &grad(&v)).dx(&mesh);
+    let mut problem = LinearProblem::new(&form, &Form::zero(), &[edge], solver).unwrap();
+    for _ in 0..2 {
+        assert!(problem.solve().unwrap().iterations < 15);
+        let values = problem.solution().values().to_vec();
+        for (value, x) in values.iter().zip(space.node_positions()) {
+            assert!((value - x[0] + 2.0 * x[1]).abs() < 1e-9);
+        }
     }
 }

@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn systems_in_the_range_are_solved() {
-        for n in 0..20 {
+        for n in 0..20_usize {
             for rank in [n, n.saturating_sub(1), n / 2] {
                 // G Gᵀ with rows of very different size.
                 let g: Vec<f64> = (0..n * rank)

@@ -159,7 +159,7 @@ impl<T: Real> Relaxation<T> {
         if x.is_empty() {
             return;
         }
-        let nodes = |((x, d), (r, inverses)): ((&mut [T], &mut [T]), (&[T], &[T]))| {
+        let nodes = |x: &mut [T], d: &mut [T], r: &[T], inverses: &[T]| {
             // Constants let the compiler unroll.
             match b {
                 1 => step_nodes(1, old, new, start, inverses, r, d, x),
@@ -170,7 +170,7 @@ impl<T: Real> Relaxation<T> {
             }
         };
         if x.len() <= TASK_NODES * b {
-            nodes(((x, d), (r, &self.inverses)));
+            nodes(x, d, r, &self.inverses);
             return;
         }
         let size = TASK_NODES * b;
@@ -178,7 +178,7 @@ impl<T: Real> Relaxation<T> {
         x.par_chunks_mut(size)
             .zip(d.par_chunks_mut(size))
             .zip(read)
-            .for_each(nodes);
+            .for_each(|((x, d), (r, inverses))| nodes(x, d, r, inverses));
     }
 }
 
