@@ -112,7 +112,7 @@ const MAX_LEVELS: usize = 40;
 /// # use weft::solve::*;
 /// # use weft::sparse::BlockMatrix;
 /// // −u″ = 1 on a chain.
-/// let n = 1000;
+/// let n = 1000_usize;
 /// let (mut i, mut j, mut v) = (vec![], vec![], vec![]);
 /// for k in 0..n {
 ///     for (l, value) in [(k + 1, -1.0), (k, 2.0), (k.wrapping_sub(1), -1.0)] {
