@@ -296,6 +296,70 @@ pub fn permutations(n: usize) -> Vec<Vec<usize>> {
     all
 }
 
+/// Cells around a vertex of the plane or an edge in space: five triangles, four tets, three quads or hexes.
+pub fn ring(kind: CellKind) -> Mesh {
+    let at = |k: usize, n: usize, z: f64| {
+        let angle = std::f64::consts::TAU * k as f64 / n as f64;
+        let radius = 1.0 + 0.3 * (k % 2) as f64 + 0.05 * k as f64;
+        [radius * angle.cos(), radius * angle.sin(), z]
+    };
+    let (points, cells): (Vec<[f64; 3]>, Vec<Vec<usize>>) = match kind {
+        CellKind::Triangle => (
+            std::iter::once([0.1, 0.0, 0.0])
+                .chain((0..5).map(|k| at(k, 5, 0.0)))
+                .collect(),
+            (0..5).map(|k| vec![0, 1 + k, 1 + (k + 1) % 5]).collect(),
+        ),
+        CellKind::Tet => (
+            [[0.1, 0.0, -1.0], [0.0, 0.1, 1.2]]
+                .into_iter()
+                .chain((0..4).map(|k| at(k, 4, 0.1 * k as f64)))
+                .collect(),
+            (0..4).map(|k| vec![2 + k, 2 + (k + 1) % 4, 0, 1]).collect(),
+        ),
+        _ => {
+            let layer = |z: f64| {
+                let bend = move |k: usize| at(k, 6, z + 0.1 * (z + 0.5) * (k % 3) as f64);
+                std::iter::once([0.1 * z, 0.05, z]).chain((0..6).map(bend))
+            };
+            let quad = |j: usize| vec![0, 1 + 2 * j, 2 + 2 * j, 1 + (2 * j + 2) % 6];
+            let both = |q: Vec<usize>| [q.clone(), q.iter().map(|v| v + 7).collect()].concat();
+            match kind.dim() {
+                2 => (
+                    layer(0.0).map(|x| [x[0], x[1], 0.0]).collect(),
+                    (0..3).map(quad).collect(),
+                ),
+                _ => (
+                    layer(0.0).chain(layer(1.0)).collect(),
+                    (0..3).map(|j| both(quad(j))).collect(),
+                ),
+            }
+        }
+    };
+    let cells = cells.concat().into_iter().map(|v| v as u32).collect();
+    Mesh::reoriented(kind, kind.dim(), points, cells).unwrap()
+}
+
+/// The same with vertices renumbered: in every way of up to six, else in many.
+pub fn rings(kind: CellKind, random: &mut Random) -> Vec<Mesh> {
+    let ring = ring(kind);
+    let (topology, map) = (ring.topology(), ring.map());
+    let n = topology.vertex_count();
+    let orders = match n {
+        0..=6 => permutations(n),
+        _ => (0..300).map(|_| random.shuffled(n)).collect(),
+    };
+    let renumbered = |order: Vec<usize>| {
+        let mut points = vec![[0.0; 3]; n];
+        for (old, &new) in order.iter().enumerate() {
+            points[new] = map.vertex(old as u32);
+        }
+        let cells = topology.cells().iter().map(|&v| order[v as usize] as u32);
+        Mesh::new(kind, kind.dim(), points, cells.collect()).unwrap()
+    };
+    orders.into_iter().map(renumbered).collect()
+}
+
 /// The geometry as the engine holds it.
 pub fn shared(mesh: &Mesh) -> Arc<dyn Geometry> {
     Arc::new(mesh.clone())

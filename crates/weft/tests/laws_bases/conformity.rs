@@ -1,6 +1,6 @@
 //! Functions on both sides of a side, however the cells and their vertices are numbered.
 
-use crate::common::{Random, permutations, shared};
+use crate::common::{Random, permutations, rings, shared};
 use weft::assemble::integrate;
 use weft::element::CellKind;
 use weft::field::Field;
@@ -207,6 +207,40 @@ fn crouzeix_raviart_functions_agree_on_average() {
             assert!(mean.abs() < 1e-14, "{kind:?}: {mean}");
             let size = integrate(&scope.form("jump(f)^2*dS").unwrap()).unwrap();
             assert!(size > 1e-6, "{kind:?}: {size}");
+        }
+    }
+}
+
+/// Where many cells meet, however their vertices are numbered.
+#[test]
+fn continuous_functions_agree_around_vertices_and_edges() {
+    let mut random = Random(10);
+    for kind in KINDS {
+        for (count, mesh) in rings(kind, &mut random).into_iter().enumerate() {
+            assert!(mesh.topology().interior_sides().len() >= 3);
+            for space in spaces(&mesh) {
+                // Of high degrees some numberings.
+                let p = space.degree();
+                if count % (p * p) != 0 {
+                    continue;
+                }
+                let values = random.numbers(space.node_count());
+                let u = Field::from_values(&space, values).unwrap();
+                let scope = {
+                    let mut scope = Scope::new(shared(&mesh));
+                    scope.set_field("u", &u);
+                    scope.set_degree(Some(2 * p));
+                    scope
+                };
+                let of = |text: &str| integrate(&scope.form(text).unwrap()).unwrap();
+                let (jump, size) = (of("jump(u)^2*dS"), of("inside(u)^2*dS"));
+                let name = space.element().name();
+                assert!(jump < 1e-22 * size, "{name}: {jump:e} of {size:e}");
+                assert!(
+                    of("dot(jump(grad(u)), jump(grad(u)))*dS") > 1e-3 * size,
+                    "{name}"
+                );
+            }
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Spaces: continuity across sides, the discrete sequence, twins of assembled numbers.
 
 use crate::common::{
-    Random, assert_close, bend, difference, permutations, pool, scrambled, shared, unit_mesh,
-    zigzag_mesh,
+    Random, assert_close, bend, difference, permutations, pool, rings, scrambled, shared,
+    unit_mesh, zigzag_mesh,
 };
 use crate::{DEGREES, families};
 use weft::assemble::{evaluate_at, integrate, interpolate, matrix, project, vector};
@@ -120,6 +120,28 @@ fn traces_are_continuous_on_two_cells_numbered_in_every_way() {
                     assert!(
                         jump < 1e-22 * size && size > 0.0,
                         "{family} {degree} on {kind:?}, {order:?}: {jump:e} of {size:e}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn traces_are_continuous_around_vertices_and_edges() {
+    let mut random = Random(34);
+    for kind in KINDS {
+        for (count, mesh) in rings(kind, &mut random).into_iter().enumerate() {
+            for family in families(kind) {
+                for degree in DEGREES {
+                    if count % [1, 4, 9][degree - 1] != 0 {
+                        continue;
+                    }
+                    let space = space(&mesh, family, degree);
+                    let [jump, size] = jumps(&mesh, &random_field(&space, &mut random));
+                    assert!(
+                        jump < 1e-22 * size && size > 0.0,
+                        "{family} {degree} on {kind:?}: {jump:e} of {size:e}"
                     );
                 }
             }
