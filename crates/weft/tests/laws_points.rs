@@ -529,3 +529,18 @@ fn issue_006_a_rule_of_some_of_the_points_is_refused() {
         assert!(integrate(&e.dx(&grid)).is_err());
     }
 }
+
+/// A rule that is too coarse for the functions would make anything of numbers at its points.
+#[test]
+fn issue_006_projections_need_enough_points() {
+    let grid = Grid2::unit([2, 1]).unwrap();
+    let one = interpolate(&Expr::from(1.0), &Space::points(&grid, 3).unwrap()).unwrap();
+    let line = project(&one.expr(), &Space::lagrange(&grid, 1).unwrap()).unwrap();
+    assert!(line.values().iter().all(|v| (v - 1.0).abs() < 1e-12));
+    let error = project(&one.expr(), &Space::lagrange(&grid, 2).unwrap());
+    let error = error.map(|_| ()).unwrap_err().to_string();
+    assert!(
+        error.contains("degree 3") && error.contains("degree 4"),
+        "{error}"
+    );
+}

@@ -5,6 +5,7 @@ use super::integral::measure_degree;
 use super::interpolation_matrix::free_points;
 use super::plan::PointPlan;
 use super::point_functions::dirac_rule;
+use super::samples::domain;
 use crate::field::Field;
 use crate::form::lower::lower;
 use crate::form::{Expr, FormError};
@@ -188,9 +189,19 @@ pub fn project(expression: &Expr, space: &Space) -> Result<Field, ProjectError> 
         .saturating_add(space.degree())
         .saturating_add(measure_degree(space.element().kind(), map_degree));
     let own = crate::form::Measure::new(crate::form::DomainKind::Cells, space.geometry().clone());
-    // Functions with values at some points only have a rule of their own.
+    // Functions with values at some points only have a rule of their own, which has to do for the others.
+    let least = match space.element().is_dirac() {
+        true => 0,
+        false => 2 * space.degree(),
+    };
     let integral = |f: Expr| match dirac_rule(&lower(&f, false)?) {
-        Some(_) => Ok::<_, AssembleError>(f.over(&own)),
+        Some(rule) if rule.degree() < least => Err(domain(format!(
+            "`{expression}` has values at the points of a rule of degree {} only; a projection into functions of \
+             degree {} needs one of degree {least}",
+            rule.degree(),
+            space.degree()
+        ))),
+        Some(_) => Ok(f.over(&own)),
         None => Ok(f.over(&own.clone().degree(degree))),
     };
     let mass = super::matrix(&integral(u.inner(&v))?)?;
