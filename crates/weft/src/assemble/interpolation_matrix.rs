@@ -162,14 +162,22 @@ impl InterpolationMatrix {
         measure: &Measure,
         points: &[[f64; 3]],
     ) -> Result<InterpolationMatrix, AssembleError> {
+        InterpolationMatrix::at_points_across(expression, measure, points, None)
+    }
+
+    /// The same with a trial function on the geometry of `locator`, if there is one.
+    fn at_points_across(
+        expression: &Expr,
+        measure: &Measure,
+        points: &[[f64; 3]],
+        locator: Option<&Locator>,
+    ) -> Result<InterpolationMatrix, AssembleError> {
         let trial = trial_of(expression)?;
         let weights = vec![1.0; points.len()];
         let samples = Samples::new(expression, measure, Rule::Given(points, &weights))?;
         let rows = NodePlaces::points(samples.elements.len(), points.len());
-        let parts = (0..expression.shape().len())
-            .map(|c| vec![(c, 1.0)])
-            .collect();
-        InterpolationMatrix::build(samples, rows, parts, trial, Reduction::First, None)
+        let parts = component_sources(expression);
+        InterpolationMatrix::build(samples, rows, parts, trial, Reduction::First, locator)
     }
 
     /// Rows are free points, given by their positions, in the geometry of the trial function. Points
@@ -185,9 +193,7 @@ impl InterpolationMatrix {
         let particles = free_points(trial.geometry().clone(), positions)?;
         let samples = Samples::at_particles(expression, &particles)?;
         let rows = NodePlaces::points(positions.len(), 1);
-        let parts = (0..expression.shape().len())
-            .map(|c| vec![(c, 1.0)])
-            .collect();
+        let parts = component_sources(expression);
         InterpolationMatrix::build(samples, rows, parts, trial, Reduction::First, None)
     }
 
@@ -384,6 +390,12 @@ fn dof_sources(space: &Space) -> Vec<Vec<(usize, f64)>> {
         .collect()
 }
 
+/// For each component of an expression itself.
+fn component_sources(expression: &Expr) -> Vec<Vec<(usize, f64)>> {
+    let all = 0..expression.shape().len();
+    all.map(|c| vec![(c, 1.0)]).collect()
+}
+
 /// A pattern from the columns of each row, in any order and as often as they come.
 pub(super) fn pattern_of(
     rows: usize,
@@ -419,7 +431,8 @@ pub(super) fn free_points(
 
 /// The matrix that takes functions of `coarse` to `fine`, by their values at its nodes, or their moments
 /// if it is a space of H(curl) or H(div): exact if the spaces are nested, on one geometry or on one whose
-/// cells lie within those of the other. Its [transpose](BlockMatrix::transpose) restricts residuals, and with both A_H = Pᵀ A P.
+/// cells lie within those of the other. Its [transpose](BlockMatrix::transpose) restricts residuals, and
+/// with both A_H = Pᵀ A P.
 ///
 /// # Errors
 /// [`AssembleError::Outside`] if a node of `fine` lies outside the geometry of `coarse`; for other
@@ -433,19 +446,7 @@ pub fn prolongation(coarse: &Space, fine: &Space) -> Result<BlockMatrix, Assembl
     if let Some(basis) = fine.vector_basis() {
         check_shape(&u, fine)?;
         let points = basis.element().moment_points();
-        let weights = vec![1.0; points.len()];
-        let samples = Samples::new(&u, &cells, Rule::Given(&points, &weights))?;
-        let rows = NodePlaces::points(samples.elements.len(), points.len());
-        let parts = (0..fine.shape().len()).map(|c| vec![(c, 1.0)]).collect();
-        let first = Reduction::First;
-        let values = InterpolationMatrix::build(
-            samples,
-            rows,
-            parts,
-            coarse.clone(),
-            first,
-            locator.as_ref(),
-        )?;
+        let values = InterpolationMatrix::at_points_across(&u, &cells, &points, locator.as_ref())?;
         values.check_inside()?;
         let moments = moment_matrix(fine, basis)?;
         let product = moments.times(&values.assembled()?);

@@ -13,8 +13,8 @@ use crate::form::lower::scalar_slot::PAIRS;
 use crate::particle::ParticleSamples;
 use fearless_simd::{Simd, f64x8};
 
-/// Values, reference gradients and, if planned, second derivatives of the functions of one element: function `i` at point `q` of
-/// the tile has number `q * nodes + i`.
+/// Values, reference gradients and, if planned, second derivatives of the functions of one element:
+/// function `i` at point `q` of the tile has number `q * nodes + i`.
 pub(crate) trait Table: Copy {
     fn nodes(self) -> usize;
     fn value<S: Simd>(self, simd: S, at: usize) -> f64x8<S>;

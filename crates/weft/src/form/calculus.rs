@@ -620,13 +620,9 @@ impl Expr {
             }
         };
         let second = |c: usize, [a, b]: [usize; 2]| -> Expr {
-            if direction.is_basis_leaf() {
-                return direction.second(c, [a, b]);
-            }
-            let along = direction.along(a);
-            match along.error() {
-                None => along.component(c).along(b),
-                Some(_) => along,
+            match direction.is_basis_leaf() {
+                true => direction.second(c, [a, b]),
+                false => partial(c, a).along(b),
             }
         };
         let seed = |leaf: &Expr| -> Option<Expr> {

@@ -180,9 +180,7 @@ impl<T: Real> BlockJacobi<T> {
         }
         Ok(())
     }
-}
 
-impl<T: Real> BlockJacobi<T> {
     /// The inverses one after the other, each row-major.
     pub(super) fn into_inverses(self) -> Vec<T> {
         self.inverses
