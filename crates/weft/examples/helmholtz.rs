@@ -67,8 +67,9 @@ pub fn run(n: usize, p: usize, k: f64) -> Result<Outcome, Box<dyn Error>> {
 #[allow(dead_code)] // Tests include this file as a module.
 fn main() -> Result<(), Box<dyn Error>> {
     println!("p  cells      error  outflow of power");
+    // GMRES without a better preconditioner does not reach finer waves: 32 cells of degree 3 stagnate.
     for p in [1, 2, 3] {
-        for n in [8, 16, 32] {
+        for n in [4, 8, 16] {
             let Outcome { error, power, .. } = run(n, p, 10.0)?;
             println!("{p} {n:6} {error:10.3e} {power:17.1e}");
         }
