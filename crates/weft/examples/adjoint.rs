@@ -14,7 +14,7 @@ use weft::field::Field;
 use weft::form::{Expr, Form, Scope};
 use weft::geometry::Grid2;
 use weft::problem::{Dirichlet, LinearProblem, Solver};
-use weft::solve::{BlockJacobi, Krylov, KrylovOptions, Method};
+use weft::solve::{Jacobi, Krylov, KrylovOptions, Method};
 use weft::space::Space;
 
 /// Rock, flow and adjoint.
@@ -87,7 +87,7 @@ impl Rock {
         let mut q = vec![0.0; load.len()];
         Krylov::new(Method::Cg, KrylovOptions::default())?.solve(
             &transposed,
-            &BlockJacobi::new(&transposed)?,
+            &Jacobi::new(&transposed)?,
             &load,
             &mut q,
         )?;
@@ -104,13 +104,14 @@ impl Rock {
     /// flow after each step.
     pub fn reach(&mut self, wanted: f64, steps: usize) -> Result<Vec<f64>, Box<dyn Error>> {
         let mass = matrix(&self.mass)?;
+        let preconditioner = Jacobi::new(&mass)?;
         let mut cg = Krylov::new(Method::Cg, KrylovOptions::default())?;
         let mut flows = Vec::new();
         for _ in 0..steps {
             let (flow, gradient) = self.gradient()?;
             flows.push(flow);
             let mut uphill = vec![0.0; gradient.len()];
-            cg.solve(&mass, &BlockJacobi::new(&mass)?, &gradient, &mut uphill)?;
+            cg.solve(&mass, &preconditioner, &gradient, &mut uphill)?;
             let slope: f64 = gradient.iter().zip(&uphill).map(|(g, u)| g * u).sum();
             let mut m = self.m.values_mut();
             for (m, u) in m.iter_mut().zip(&uphill) {

@@ -11,12 +11,8 @@ mod penalty;
 #[path = "../examples/transport.rs"]
 mod transport;
 
-use common::{unit_mesh, zigzag_mesh};
+use common::{order, unit_mesh, zigzag_mesh};
 use weft::element::CellKind;
-
-fn order(coarse: f64, fine: f64) -> f64 {
-    (coarse / fine).log2()
-}
 
 /// Mass stays and the error falls by at least order p + ½ when cells are halved.
 fn check_transport(p: usize, n: usize, run: impl Fn(usize) -> transport::Outcome) {

@@ -1,4 +1,7 @@
-//! The examples of the gallery (`docs/gallery.md`) compute what they say.
+//! The examples that take seconds compute what they say; slower ones are in `examples.rs`.
+
+#[path = "common/mod.rs"]
+mod common;
 
 #[path = "../examples/adjoint.rs"]
 mod adjoint;
@@ -18,12 +21,8 @@ mod poisson;
 #[path = "../examples/taylor_green.rs"]
 mod taylor_green;
 
+use common::order;
 use std::f64::consts::PI;
-
-/// Order of convergence when cells are halved.
-fn order(coarse: f64, fine: f64) -> f64 {
-    (coarse / fine).abs().log2()
-}
 
 #[test]
 fn poisson_has_full_order() {

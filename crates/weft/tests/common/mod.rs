@@ -389,6 +389,11 @@ pub fn difference(a: &[f64], b: &[f64]) -> f64 {
     }) / scale
 }
 
+/// Order of convergence when cells are halved, from errors of either sign.
+pub fn order(coarse: f64, fine: f64) -> f64 {
+    (coarse / fine).abs().log2()
+}
+
 /// Demand that two arrays agree to `tolerance`, relative to the largest entry.
 #[track_caller]
 pub fn assert_close(a: &[f64], b: &[f64], tolerance: f64, what: &str) {
